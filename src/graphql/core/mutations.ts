@@ -195,6 +195,11 @@ export async function ifShown<R extends object, At extends Address>(
 
 const sizeOf = ({ loaded }: Resource): number => Object.keys(loaded).length;
 
+/* The effects of repeating a command. */
+export const REPEATABLE = "Repeating it has no effect.";
+export const MAKES_ANOTHER = "Repeating it makes another run.";
+export const GONE = "Repeating it is `NOT_FOUND`.";
+
 export const ARCHIVES =
   "Archived records are hidden from lists. The server may stop them, and delete them after some days. The payload has what is selected of a record as it was before; what the service no longer shows is null.";
 

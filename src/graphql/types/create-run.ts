@@ -9,7 +9,7 @@ import { parseYamlObject } from "../../rest/api/run-config.ts";
 import { arg, builder, type Inputs, root } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
 import { resolveId, quote, requires } from "../core/ids.ts";
-import { payloadOf, targetOf } from "../core/mutations.ts";
+import { MAKES_ANOTHER, payloadOf, targetOf } from "../core/mutations.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { BuildJob, Experiment, Group, Job, Project } from "../core/refs.ts";
 import { type Address, type Kind, toResource } from "../core/resource.ts";
@@ -213,8 +213,7 @@ const projectArg = {
   project: arg.id({ required: true, description: "Id or name of the project: `ada.mnist`." }),
 };
 
-const describe = (text: string, endpoint: Create): string =>
-  `${text} Repeating it creates another one.${requires(endpoint)}`;
+const describe = (text: string, endpoint: Create): string => `${text} ${MAKES_ANOTHER}${requires(endpoint)}`;
 
 const { experiment, job, build, group } = runs;
 

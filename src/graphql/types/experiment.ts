@@ -19,7 +19,7 @@ import {
   exposedOrNull,
 } from "../core/builder.ts";
 import { lookUp, requires, withId } from "../core/ids.ts";
-import { cloned, payloadOf, targetOf } from "../core/mutations.ts";
+import { cloned, MAKES_ANOTHER, payloadOf, targetOf } from "../core/mutations.ts";
 import { createSorter, namedIn, type NamesArgs, namesArg } from "./metrics.ts";
 import { nodeScheduled, resources, cloneableFields } from "./shared-run-fields.ts";
 import { type IsMatch, isInRows, valueOf as rowValue } from "./scan.ts";
@@ -157,7 +157,7 @@ const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
 
 root.mutation("restartExperiment", {
   type: payloadOf(Experiment),
-  description: "Restarts an experiment as a new record.",
+  description: `Restarts an experiment as a new record, which starts. ${MAKES_ANOTHER}`,
   args: {
     ...withId(Experiment),
     input: arg.field({ type: RestartExperimentInput, description: "Values to change." }),

@@ -1,6 +1,6 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { Job, resourceType } from "../core/refs.ts";
-import { cloned, command } from "../core/mutations.ts";
+import { cloned, command, MAKES_ANOTHER } from "../core/mutations.ts";
 import { nodeScheduled, cloneableFields } from "./shared-run-fields.ts";
 
 /** Source: service document, "Job". */
@@ -11,6 +11,6 @@ resourceType(Job, "A job that runs on its own, not as part of an experiment.", (
 
 command("restartJob", runs.job.endpoints.restart, {
   target: Job,
-  description: "Restarts a job as a new record.",
+  description: `Restarts a job as a new record, which starts. ${MAKES_ANOTHER}`,
   resultOf: cloned,
 });

@@ -6,7 +6,15 @@ import { computedFrom, computedFromOrNull, flag, objectType, root } from "../cor
 import { withId } from "../core/ids.ts";
 import { type RunRef, runRefs, type RunResource } from "../core/refs.ts";
 import { fetchMore } from "../core/resource.ts";
-import { cloned, command, DeletePayload, targetOf } from "../core/mutations.ts";
+import {
+  cloned,
+  command,
+  DeletePayload,
+  GONE,
+  MAKES_ANOTHER,
+  REPEATABLE,
+  targetOf,
+} from "../core/mutations.ts";
 import { CommandOutcome, type Commanded, outcomeOf } from "./command-outcome.ts";
 import { isFinished, STATE } from "./status.ts";
 import { update } from "./update.ts";
@@ -27,6 +35,14 @@ export const forceArg = {
 
 export const STOPS = "Finished runs are left alone. A run that is stopping may still have its old status.";
 
+/** The effects of a command on a kind beyond those on the run itself. */
+const EFFECTS: Readonly<Record<string, { readonly stop?: string; readonly delete?: string }>> = {
+  BuildJob: { delete: "Runs that used its image lose the link to it." },
+  Group: { stop: "Its experiments are stopped as well.", delete: "Its experiments are deleted as well." },
+};
+
+const sentences = (...all: readonly (string | undefined)[]): string => all.filter(Boolean).join(" ");
+
 /** Adds the mutation that stops a run. The run is read first, because servers would also stop a finished run. */
 function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void {
   const { name, one } = target.kind.run;
@@ -40,7 +56,7 @@ function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void
   }));
   root.mutation(`stop${name}`, {
     type,
-    description: `Stops ${one}. ${STOPS}`,
+    description: sentences(`Stops ${one}.`, EFFECTS[name]?.stop, STOPS, REPEATABLE),
     args: { ...withId(target), ...forceArg },
     resolve: async (_, { id, force }, context) => {
       const { session } = context;
@@ -59,17 +75,17 @@ const ACTS = [
   [
     "start%Tensorboard",
     "startTensorboard",
-    "Starts the TensorBoard of %. Repeating the command can start a second one.",
+    "Starts the TensorBoard of %. Repeating it can start a second one.",
   ],
-  ["stop%Tensorboard", "stopTensorboard", "Stops the TensorBoard of %."],
-  ["bookmark%", "bookmark", "Bookmarks % for the caller."],
-  ["unbookmark%", "unbookmark", "Removes the caller's bookmark from %."],
+  ["stop%Tensorboard", "stopTensorboard", `Stops the TensorBoard of %. ${REPEATABLE}`],
+  ["bookmark%", "bookmark", `Bookmarks % for the caller. ${REPEATABLE}`],
+  ["unbookmark%", "unbookmark", `Removes the caller's bookmark from %. ${REPEATABLE}`],
 ] as const;
 
 /** Commands that create a record. The `original` of the record is the source, or the first run of the chain if the source was resumed itself. */
 const CLONES = [
-  ["resume%", "resume", "Resumes % as a new record."],
-  ["copy%", "copy", "Copies % to a new record."],
+  ["resume%", "resume", `Resumes % as a new record, which starts. ${MAKES_ANOTHER}`],
+  ["copy%", "copy", `Copies % to a new record, which starts. ${MAKES_ANOTHER}`],
 ] as const;
 
 const withSubject = (text: string, subject: string) => text.replace("%", subject);
@@ -78,7 +94,11 @@ for (const target of runRefs) {
   const { name, one, endpoints } = target.kind.run;
   update(target, endpoints.update);
   if (endpoints.stop) addStop(target, endpoints.stop);
-  command(`delete${name}`, endpoints.delete, { target, type: DeletePayload, description: `Deletes ${one}.` });
+  command(`delete${name}`, endpoints.delete, {
+    target,
+    type: DeletePayload,
+    description: sentences(`Deletes ${one}.`, EFFECTS[name]?.delete, GONE),
+  });
   for (const [mutation, endpoint, text] of ACTS)
     command(withSubject(mutation, name), endpoints[endpoint], {
       target,

@@ -27,6 +27,7 @@ import {
   ifUuidArg,
   isNamedInFull,
   readBefore,
+  REPEATABLE,
   requireUuid,
   sendFor,
 } from "../core/mutations.ts";
@@ -251,7 +252,7 @@ const stop: ManyCommand = { endpointOf: ({ endpoints }) => endpoints.stop, forMa
 
 root.mutation("stopRuns", {
   type: RunsPayload,
-  description: `Stops runs of any kind. ${STOPS}`,
+  description: `Stops runs of any kind, of a group its experiments as well. ${STOPS} ${REPEATABLE}`,
   args: { ...idsArg, ...forceArg },
   resolve: (_, { ids, force }, context) =>
     sendToEach(ids, force ? stop : { ...stop, isLeft: hasFinished }, context),
@@ -259,7 +260,7 @@ root.mutation("stopRuns", {
 
 root.mutation("deleteRuns", {
   type: DeleteRunsPayload,
-  description: "Deletes runs of any kind.",
+  description: "Deletes runs of any kind, of a group its experiments as well.",
   args: { ...idsArg, ...ifUuidArg },
   resolve: (_, { ids, ifUuid }, context) => {
     if (ifUuid != null && ids.length !== 1)
@@ -271,7 +272,7 @@ root.mutation("deleteRuns", {
 
 root.mutation("bookmarkRuns", {
   type: RunsPayload,
-  description: "Bookmarks runs of any kind for the caller.",
+  description: `Bookmarks runs of any kind for the caller. ${REPEATABLE}`,
   args: { ...idsArg, ...bookmarkArg },
   resolve: (_, { ids, isBookmarked }, context) => {
     const name = isBookmarked ? "bookmark" : "unbookmark";

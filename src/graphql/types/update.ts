@@ -10,7 +10,7 @@ import { arg, builder, type Inputs, root } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { quote, withId } from "../core/ids.ts";
 import { type Address, fetchMore, type Resource, toResource } from "../core/resource.ts";
-import { payloadOf, targetOf } from "../core/mutations.ts";
+import { payloadOf, REPEATABLE, targetOf } from "../core/mutations.ts";
 import type { Context } from "../core/context.ts";
 
 const SLUG = /^[-\w]+$/;
@@ -108,7 +108,7 @@ export function update<R extends Tagged>(
   const { name, one, many, keys } = target.kind.run;
   root.mutation(`update${name}`, {
     type: payloadOf(target),
-    description: `Changes ${one}.`,
+    description: `Changes ${one}. ${REPEATABLE}`,
     args: {
       ...withId(target),
       input: arg.field({ type: UpdateRunInput, required: true, description: "Fields to change." }),
