@@ -53,8 +53,12 @@ export function Actions({ of, offered }: ActionsProps) {
   const { archive: markArchived } = useSelected();
   async function restore() {
     const { data } = await archive({ ids: [id], isArchived: false });
-    if (data?.archiveRuns?.runs[0]) markArchived([run], false);
+    if (data?.archiveRuns?.results[0]?.run) markArchived([run], false);
   }
+  /** Commands on several runs return the failure of one as its result. */
+  const failure = [bookmarked.data?.bookmarkRuns?.results[0], archived.data?.archiveRuns?.results[0]].find(
+    (result) => result?.message,
+  );
   const question = useRef<HTMLDialogElement>(null);
   const isStopping = status === "STOPPING";
   return (
@@ -81,6 +85,11 @@ export function Actions({ of, offered }: ActionsProps) {
         {stopped.fetching || (stopped.data && !isFinished) ? "Stopping…" : stopped.data && "Stopped."}
       </p>
       <Trouble error={stopped.error ?? bookmarked.error ?? archived.error} />
+      {failure && (
+        <p role="alert" className="trouble">
+          {failure.message} <code>{failure.code}</code>
+        </p>
+      )}
       <Confirm
         question={question}
         title={`Stop ${uniqueName}?`}
