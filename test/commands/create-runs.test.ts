@@ -131,6 +131,16 @@ describe("a new run", () => {
     expect(sent()).toEqual([["POST ada/mnist/experiments", { config: TEXT.config, declarations }]]);
   });
 
+  test("of a group has an object as text that the server reads as the same values", async () => {
+    const { create, sent } = await start("polyaxon-0.4");
+    const values = [1e-7, 1.5e-7, 3, 'a"1e-7', "\u009f"];
+    const specification = { kind: "group", hptuning: { matrix: { lr: { values } } }, run: { cmd: "x" } };
+    expect(await create("Group", { specification })).not.toHaveProperty("errors");
+    const written = String.raw`[1.0e-7,1.5e-7,3,"a\"1e-7","\u009f"]`;
+    const content = `{"kind":"group","hptuning":{"matrix":{"lr":{"values":${written}}}},"run":{"cmd":"x"}}`;
+    expect(sent()).toEqual([["POST ada/mnist/groups", { content }]]);
+  });
+
   test.each([
     ["polyaxon-0.4", BUILD, { version: 1, kind: "build", image: "x" }],
     [
@@ -260,6 +270,33 @@ const REFUSED: readonly (readonly [profile: string, kind: string, input: object,
     "Group",
     { experiments: ["ada.other.5"] },
     'input.experiments[0]: expected one of the project ada.mnist, got "ada.other.5"',
+  ],
+  ...["yes", "1e-3", "0777", "1_000", ".nan", "1:30", "2026-01-01", "&a 1", "0x1f"].flatMap((scalar) =>
+    scalar.startsWith("&")
+      ? []
+      : [
+          [
+            "polyaxon-0.4",
+            "Experiment",
+            {
+              specificationText: `${RUN}\ndeclarations: {a: ${scalar}, lr: 1}`,
+              parameters: [{ name: "lr", value: 2 }],
+            },
+            `input.specificationText: expected plain numbers and quoted strings, because the parameters are sent as values, got "${scalar}"`,
+          ] as const,
+        ],
+  ),
+  [
+    "polyaxon-0.4",
+    "Experiment",
+    { specificationText: RUN, group: "ada.mnist.groups.9007199254740993" },
+    'input.group: expected an id below 2^53, got "ada.mnist.groups.9007199254740993"',
+  ],
+  [
+    "polyaxon-0.4",
+    "Job",
+    { specification: { ...JOB, x: "x".repeat(16_384) } },
+    "input.specification: expected at most 16384 characters of JSON, got 16462",
   ],
   [
     "polyaxon-0.4",

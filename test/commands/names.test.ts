@@ -1,3 +1,4 @@
+import { globalId } from "../support/ids.ts";
 import { describe, expect, test } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
 import { pageOf, startFake } from "../support/fake.ts";
@@ -60,6 +61,38 @@ describe("a name with the number of another group gets no command:", () => {
     expect(commands).not.toContain(expect.stringContaining("/3"));
   });
 });
+
+test.each([false, true])(
+  "a wrong name of a run decides nothing for its id beside it, reversed: %s",
+  async (isReversed) => {
+    const { ask, sent } = await start();
+    const ids = [SLIP, globalId("Experiment:ada/mnist/3")];
+    const results = [{ outcome: "NOT_FOUND" }, { outcome: "DONE" }];
+    if (isReversed) ids.reverse();
+    if (isReversed) results.reverse();
+    expect(
+      await ask(`mutation { bookmarkRuns(ids: ${JSON.stringify(ids)}) { results { outcome } } }`),
+    ).toEqual({
+      data: { bookmarkRuns: { results } },
+    });
+    expect(sent().filter((request) => !request.startsWith("GET "))).toEqual([
+      "POST ada/mnist/experiments/3/bookmark/",
+    ]);
+  },
+);
+
+test.each([["two spellings of one run", ["ada.mnist.2.3", "ada.mnist.experiments.3"]]])(
+  "%s get one command",
+  async (_, ids) => {
+    const { ask, sent } = await start();
+    expect(
+      await ask(`mutation { bookmarkRuns(ids: ${JSON.stringify(ids)}) { results { outcome } } }`),
+    ).toEqual({
+      data: { bookmarkRuns: { results: [{ outcome: "DONE" }, { outcome: "DONE" }] } },
+    });
+    expect(sent().filter((request) => !request.startsWith("GET "))).toHaveLength(1);
+  },
+);
 
 test.each(["experiment", "run", "entity"])(
   "%s does not find it under another name, whatever is selected",

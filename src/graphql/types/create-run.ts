@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { InputShapeFromFields } from "@pothos/core";
 import { InputError } from "../../errors.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
@@ -5,7 +6,7 @@ import { type Revision, runs } from "../../rest/api/kinds.ts";
 import { isObject } from "../../rest/api/record.ts";
 import type { CreatedRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { parseYamlObject } from "../../rest/api/run-config.ts";
+import { parseYaml } from "../../rest/api/run-config.ts";
 import { arg, builder, type Inputs, root } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
 import { resolveId, quote, requires } from "../core/ids.ts";
@@ -105,7 +106,8 @@ async function specificationOf(
     throw new InputError(`input: ${ONE}, got ${text == null ? "neither" : "both"}`);
   const argument = text == null ? "input.specification" : "input.specificationText";
   const refused = (issue: string) => new InputError(`${argument}: ${issue}`);
-  const parsed = text == null ? specification : await parseText(text, refused, context);
+  const read = text == null ? null : await parseText(text, refused, context);
+  const parsed = read ? read.value : specification;
   if (!isObject(parsed)) throw refused("expected an object, got another value");
   if (parsed["kind"] !== kind) {
     const got = typeof parsed["kind"] === "string" ? `kind: ${quote(parsed["kind"])}` : "none";
@@ -114,16 +116,23 @@ async function specificationOf(
   const sections = kind === "build" ? ["build", "image"] : ["run", "build"];
   if (!sections.some((section) => parsed[section] != null))
     throw refused(`expected a section ${sections.map((section) => `\`${section}\``).join(" or ")}, got none`);
-  return { parsed, written: text ?? parsed };
+  const size = text === null || text === undefined ? JSON.stringify(parsed).length : 0;
+  if (size > MAX_LENGTH) throw refused(`expected at most ${MAX_LENGTH} characters of JSON, got ${size}`);
+  /** Throws where values of the text would be sent, of which the server reads some otherwise. */
+  const requireUnambiguous = (key: string | null, cause: string): void => {
+    const scalar = read?.firstAmbiguous(key) ?? null;
+    if (scalar !== null)
+      throw refused(`expected plain numbers and quoted strings, because ${cause}, got ${quote(scalar)}`);
+  };
+  return { parsed, written: text ?? parsed, requireUnambiguous };
 }
 
-async function parseText(
-  text: string,
-  refused: (issue: string) => Error,
-  context: Context,
-): Promise<Specification> {
+/** Maximum characters of a specification that is an object, in JSON: as many as one in YAML may have. */
+const MAX_LENGTH = 16_384;
+
+async function parseText(text: string, refused: (issue: string) => Error, context: Context) {
   try {
-    return await context.runCooperatively(parseYamlObject(text));
+    return await context.runCooperatively(parseYaml(text));
   } catch (error) {
     if (PARSE_ERRORS.some((type) => error instanceof type)) throw refused((error as Error).message);
     throw error;
@@ -138,7 +147,7 @@ const PARSE_ERRORS = [SyntaxError, RangeError, ReferenceError, TypeError] as con
  * written if it has that form.
  */
 async function buildSpecification(given: CommonInput, context: Context): Promise<unknown> {
-  const { parsed, written } = await specificationOf("build", given, context);
+  const { parsed, written, requireUnambiguous } = await specificationOf("build", given, context);
   const { section: buildSection } = context.session.server.profile.inputs.createBuild;
   const { version, kind, build, ...top } = parsed;
   const isNested = build != null;
@@ -147,6 +156,7 @@ async function buildSpecification(given: CommonInput, context: Context): Promise
       `input: expected the image in the section \`build\` or at the top, got also ${quote(Object.keys(top).join(", "))}`,
     );
   if (isNested === (buildSection !== null)) return written;
+  requireUnambiguous(null, "the server takes another form of build");
   if (isNested && !isObject(build))
     throw new InputError("input: expected `build` to be an object, got another value");
   const head = { version: version ?? 1, kind };
@@ -184,6 +194,8 @@ async function numberIn<R extends object, At extends Address>(
     throw new InputError(
       `${argument}: expected one of the project ${project["owner"]}.${project["project"]}, got ${quote(id)}`,
     );
+  if (!Number.isSafeInteger(Number(number)))
+    throw new InputError(`${argument}: expected an id below 2^53, got ${quote(id)}`);
   return Number(number);
 }
 
@@ -230,7 +242,13 @@ root.mutation("createExperiment", {
   resolve: (_, args, context) =>
     create(Experiment, experiment.optional.create, args, context, async (address) => {
       const { parameters, group: id } = args.input;
-      const { parsed, written } = await specificationOf("experiment", args.input, context);
+      const { parsed, written, requireUnambiguous } = await specificationOf(
+        "experiment",
+        args.input,
+        context,
+      );
+      const given = parameters && parameters.length > 0 ? parameters : null;
+      if (given) requireUnambiguous("declarations", "the parameters are sent as values");
       const { server } = context.session;
       // Throws where the server would ignore the group, before anything is read.
       if (id != null) server.bodyOf("createExperiment", { group: id });
@@ -238,7 +256,7 @@ root.mutation("createExperiment", {
       return {
         config: written,
         // The server takes them in place of all of the specification.
-        declarations: parameters && mergeParameters(parsed, parameters),
+        declarations: given && mergeParameters(parsed, given),
         ...server.bodyOf("createExperiment", { group: number }),
       };
     }),
@@ -271,6 +289,24 @@ root.mutation("createBuildJob", {
     })),
 });
 
+/** Begins a string that stands for a number. Random, so that no other string begins with it. */
+const EXPONENT_MARK = randomUUID();
+
+/** JSON that YAML 1.1 reads as the same value: exponents need a dot, and control characters an escape. */
+const yamlOf = (specification: object): string =>
+  JSON.stringify(specification, (_, value: unknown) =>
+    typeof value === "number" && /^-?\de/.test(`${value}`)
+      ? `${EXPONENT_MARK}${`${value}`.replace("e", ".0e")}`
+      : value,
+  )
+    .split(`"${EXPONENT_MARK}`)
+    .map((part, index) => (index === 0 ? part : part.replace('"', "")))
+    .join("")
+    .replace(
+      /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/g,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
+
 /** Maximum experiments of a new selection. */
 const MAX_SELECTED = 100;
 
@@ -290,7 +326,7 @@ root.mutation("createGroup", {
       if (experiments == null) {
         const { written } = await specificationOf("group", args.input, context);
         // The server takes text only. JSON is YAML.
-        return { content: typeof written === "string" ? written : JSON.stringify(written) };
+        return { content: typeof written === "string" ? written : yamlOf(written) };
       }
       if (specification != null || specificationText != null)
         throw new InputError(`input: ${ONE}, or \`experiments\`, got both`);

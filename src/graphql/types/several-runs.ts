@@ -79,13 +79,13 @@ const orError = <Value>(promise: Promise<Value>): Promise<OrError<Value>> =>
     throw error;
   });
 
-/** The distinct runs of the ids, grouped by project if the service has a command for many experiments. */
-function groupsOf(named: readonly RunResource[], { forMany }: ManyCommand, { server }: Context) {
+/** The runs grouped by address, or by project if the service has a command for many experiments. */
+function groupsOf(all: Iterable<RunResource>, { forMany }: ManyCommand, { server }: Context) {
   const groups = new Map<string, RunResource[]>();
-  for (const [id, run] of new Map(named.map((each) => [idOf(each), each]))) {
+  for (const run of all) {
     const { owner, project } = run.address;
     const isOfMany = run.kind.name === Experiment.kind.name && forMany && server.override(forMany);
-    const key = isOfMany ? `${owner}/${project}` : id;
+    const key = isOfMany ? `${owner}/${project}` : idOf(run);
     groups.set(key, [...(groups.get(key) ?? []), run]);
   }
   return [...groups.values()];
@@ -104,7 +104,14 @@ async function sendToEach(
   const { forMany, isLeft, ifUuid, keys, after = unread } = command;
   if (ids.length < 1 || ids.length > MAX_IDS)
     throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
-  const named = ids.map((id, index) => resolveRunId(`ids[${index}]`, id));
+  // A name with the number of a group is verified by itself: it may be wrong, and another spelling of the same run right.
+  const distinct = new Map<string, RunResource>();
+  const named = ids.map((id, index) => {
+    const run = resolveRunId(`ids[${index}]`, id);
+    const key = isNamedInFull(run) ? id : idOf(run);
+    distinct.set(key, distinct.get(key) ?? run);
+    return distinct.get(key) ?? run;
+  });
   const prepare = async (run: RunResource, { length }: readonly RunResource[]): Promise<RunResource> => {
     endpointFor(run, command, context);
     if (isNamedInFull(run)) await load(run, ["unique_name"], session);
@@ -113,37 +120,37 @@ async function sendToEach(
     return isLeft || length > 1 ? readFresh(run, session) : run;
   };
   const groups = await Promise.all(
-    groupsOf(named, command, context).map((group) =>
+    groupsOf(distinct.values(), command, context).map((group) =>
       Promise.all(group.map(async (run) => ({ run, now: await orError(prepare(run, group)) }))),
     ),
   );
-  const results = new Map<string, CommandResult | Promise<CommandResult>>();
+  const results = new Map<RunResource, CommandResult | Promise<CommandResult>>();
   for (const group of groups) {
-    const wanted: RunResource[] = [];
+    const wanted: { readonly run: RunResource; readonly now: RunResource }[] = [];
     for (const { run, now } of group)
-      if (now instanceof GatewayError) results.set(idOf(run), now);
-      else if (isLeft?.(now)) results.set(idOf(run), { run: now, isSent: false });
-      else wanted.push(now);
+      if (now instanceof GatewayError) results.set(run, now);
+      else if (isLeft?.(now)) results.set(run, { run: now, isSent: false });
+      else wanted.push({ run, now });
     const [first] = wanted;
     if (!first) continue;
-    const numbers = wanted.map(({ address }) => address.id);
+    const numbers = [...new Set(wanted.map(({ now }) => now.address.id))];
     const sending = orError<unknown>(
       forMany && group.length > 1
-        ? session.send(forMany, first.address, numbers)
-        : sendFor(first, endpointFor(first, command, context), context),
+        ? session.send(forMany, first.now.address, numbers)
+        : sendFor(first.now, endpointFor(first.now, command, context), context),
     );
-    for (const each of wanted) {
+    for (const { run, now } of wanted) {
       const result = sending.then(async (sent) =>
-        sent instanceof GatewayError ? sent : { run: await after(each), isSent: true },
+        sent instanceof GatewayError ? sent : { run: await after(now), isSent: true },
       );
-      results.set(idOf(each), result);
+      results.set(run, result);
     }
   }
   return Promise.all(
     named.map(async (each, index) => ({
       requestedId: ids[index] ?? "",
       // Safe: each has a result.
-      result: (await results.get(idOf(each))) as CommandResult,
+      result: (await results.get(each)) as CommandResult,
     })),
   );
 }

@@ -11,7 +11,8 @@ const require = createRequire(import.meta.url);
 /** The YAML library. Loaded on first use: most servers send objects, and most profiles are built in. */
 export const yaml = () => require("yaml") as typeof Yaml;
 
-type Steps<Result> = Generator<undefined, Result, undefined>;
+/** A computation in steps. A step may yield the memory that it takes, counted as bytes of JSON. */
+type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
 /** A configuration that was received as text. It is parsed on first use. */
 class WrittenConfig {
@@ -63,20 +64,51 @@ function* parse(content: string): Steps<ByName | string> {
   if (content.length > MAX_TEXT_LENGTH)
     return `at most ${MAX_TEXT_LENGTH} characters of YAML from the service, got ${content.length}`;
   try {
-    return yield* parseYamlObject(content);
+    return (yield* parseYaml(content)).value;
   } catch {
     return "an object in JSON or YAML from the service, got a text that is none";
   }
 }
 
-/** Parses an object in YAML or JSON, in steps. Throws an error whose message says what was expected, what came, and where if that is known. */
-export function* parseYamlObject(content: string): Steps<ByName> {
+/**
+ * Parses an object in YAML or JSON, in steps. Throws an error whose message says what was expected, what came, and where if that is known.
+ * `firstAmbiguous` returns a plain scalar below a key, or anywhere, that YAML 1.1 may read as another value.
+ */
+export function* parseYaml(content: string) {
   if (content.length > MAX_TEXT_LENGTH)
     throw new RangeError(`expected at most ${MAX_TEXT_LENGTH} characters, got ${content.length}`);
-  const value = yield* valueOf(content);
+  // Charged before the tokens exist: many texts are parsed side by side.
+  yield content.length * BYTES_PER_CHARACTER;
+  const root = yield* rootOf(content);
+  const value = resolve(root);
   if (!isObject(value)) throw new TypeError("expected an object in YAML, got another value");
   if (isDeeper(value, MAX_NESTING)) throw new RangeError(`expected at most ${MAX_NESTING} levels, got more`);
-  return value;
+  return { value, firstAmbiguous: (key: string | null = null) => ambiguousIn(root, key) };
+}
+
+/** Memory of the tokens and nodes of a text for each character, counted as bytes of JSON: flow lists of digits take the most. */
+const BYTES_PER_CHARACTER = 100;
+
+/** Plain scalars that YAML 1.2 (this parser) and YAML 1.1 (PyYAML, of the upstream service) read as the same value. */
+const UNAMBIGUOUS =
+  /^(?:-?(?:0|[1-9]\d*)|-?\d+\.\d+(?:[eE][-+]\d+)?|~|(?!(?:[yn]|yes|no|on|off)$)[A-Za-z_/][^]*|)$/i;
+
+function ambiguousIn(root: unknown, key: string | null): string | null {
+  const { isMap, isScalar, visit } = yaml();
+  if (!isMap(root)) return null;
+  const under = key === null ? root : root.get(key, true);
+  let found: string | null = null;
+  // Safe: a value of a map is a node.
+  visit(under as Yaml.Node, {
+    Alias: () => {
+      found ??= "an alias";
+    },
+    Scalar: (_, node) => {
+      const isPlain = isScalar(node) && node.type === "PLAIN" && typeof node.source === "string";
+      if (isPlain && !UNAMBIGUOUS.test(node.source ?? "")) found ??= node.source ?? "";
+    },
+  });
+  return found;
 }
 
 const YAML_OPTIONS = {
@@ -91,7 +123,7 @@ const YAML_OPTIONS = {
 } as const;
 
 /** Parses YAML, in steps. Throws when the text is invalid, contains several documents, or expands too far by aliases. */
-function* valueOf(content: string): Steps<unknown> {
+function* rootOf(content: string): Steps<unknown> {
   const { Composer } = yaml();
   const tokens = yield* tokensOf(content);
   const [document, ...others] = new Composer(YAML_OPTIONS).compose(tokens, true, content.length);
@@ -99,7 +131,7 @@ function* valueOf(content: string): Steps<unknown> {
     throw new SyntaxError(`expected one document, got ${document ? "several" : "none"}`);
   const [error] = document.errors;
   if (error) throw invalidAt(content, error.pos[0]);
-  return resolve(document.contents);
+  return document.contents;
 }
 
 /** The error of a text that is no YAML at an offset. The text itself is not quoted: it may contain secrets. */
