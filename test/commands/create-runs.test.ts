@@ -14,9 +14,10 @@ type Release = keyof typeof FILES;
 async function start(
   profile: string,
   response: FakeResponse = { json: { id: 7, name: null, tags: null }, status: 201 },
+  more: Readonly<Record<string, string>> = {},
 ) {
   const service = await startFake(() => response);
-  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: profile } });
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: profile, ...more } });
   const create = (kind: string, input: object, selected = "name tags", project = "ada.mnist") => {
     const field = `${kind.charAt(0).toLowerCase()}${kind.slice(1)}`;
     const query = `mutation ($project: ID!, $input: Create${kind}Input!) { create${kind}(project: $project, input: $input) { ${field} { ${selected} } } }`;
@@ -176,6 +177,23 @@ describe("a new run", () => {
         ),
       ],
     });
+  });
+
+  test("counts towards the memory of its caller before its text is parsed", async () => {
+    const { create, sent } = await start("polyaxon-0.4", undefined, { MAX_UPSTREAM_BYTES: "1000000" });
+    const specificationText = `kind: experiment\nrun: x\na: [${"1,".repeat(5_500)}]`;
+    const message =
+      "This caller's operations need more than 1000000 bytes of memory at a time; ask for less at once.";
+    expect(await create("Experiment", { specificationText })).toEqual({
+      data: null,
+      errors: [
+        {
+          message,
+          extensions: { code: "REQUEST_LIMIT_EXCEEDED", outcome: "unknown", requestId: expect.any(String) },
+        },
+      ],
+    });
+    expect(sent()).toEqual([]);
   });
 
   test("is sent once, and has an unknown outcome, when the server breaks off", async () => {
