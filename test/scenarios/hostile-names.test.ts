@@ -37,7 +37,7 @@ const IDS: Readonly<Record<string, string>> = TEXTS.ids;
 const idsBut = (...kinds: readonly string[]) =>
   Object.entries(IDS).flatMap(([kind, id]) => (kinds.includes(kind) ? [] : [id]));
 
-/** The name of an experiment does not tell whether it is a group. */
+/** The name of an experiment can be that of a group. Commands refuse it; reads look up both. */
 const AMBIGUOUS = "ada.mnist.42";
 const NAMES = TEXTS.names;
 
@@ -49,7 +49,7 @@ interface Entry {
 
 const anyId = [...UNFIT, ...NO_IDS, ...UNFIT_IN_ID];
 const anyButProject = anyId.filter((text) => text !== "ada.mnist");
-const anyButRun = [...anyId, ...idsBut("Experiment", "Job", "BuildJob", "Group"), AMBIGUOUS];
+const anyButRun = [...anyId, ...idsBut("Experiment", "Job", "BuildJob", "Group")];
 
 const kindOf = (field: string) => field.replace(/^./, (letter) => letter.toUpperCase());
 const idEntries = (fields: readonly string[], selection: string, texts: readonly string[], type = "query") =>
@@ -73,12 +73,9 @@ const admission: readonly Entry[] = [
   ]),
   ...idEntries(["run(id: $x)"], "uuid", anyButRun),
   ...idEntries(["run(id: $x)"], "id", anyId),
-  ...idEntries(["entity(id: $x)", "entities(ids: [$x])"], "id ... on Trackable { uuid }", [
-    ...anyButProject,
-    AMBIGUOUS,
-  ]),
+  ...idEntries(["entity(id: $x)", "entities(ids: [$x])"], "id ... on Trackable { uuid }", anyButProject),
   ...idEntries(["project(id: $x)"], "isPublic", [...anyButProject, ...idsBut("Project"), ...NAMES]),
-  ...idEntries(COMMANDS, "__typename", anyButRun, "mutation"),
+  ...idEntries(COMMANDS, "__typename", [...anyButRun, AMBIGUOUS], "mutation"),
   ...textEntries(["node(name: $x) { uuid }"], UNFIT),
   ...textEntries(
     ["statuses", "metrics", "jobs"].map((list) => `${EXPERIMENT} { ${list}(after: $x) { totalCount } }`),
