@@ -78,8 +78,8 @@ export default [
       ...rulesOf("schema-relay"),
       ...rule("strict-id-in-types", [
         "error",
-        // What carries others, one page or one answer long, has no identity either.
-        { exceptions: { types: VALUES, suffixes: ["Connection", "Edge", "Payload"] } },
+        // Pages, payloads and the results in payloads have no identity either.
+        { exceptions: { types: VALUES, suffixes: ["Connection", "Edge", "Payload", "RunResult"] } },
       ]),
       // `experimentGroup`, `groupType` and `username` are the service's words, and `group` would be one more name for a `Group`.
       ...rule("no-typename-prefix", "off"),
