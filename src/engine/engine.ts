@@ -1,5 +1,5 @@
 import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
-import { CancelledError, GatewayError } from "../errors.ts";
+import { CancelledError } from "../errors.ts";
 import type { MemoryReservation } from "../callers/memory-budget.ts";
 import type { RequestScope } from "../callers/request-scope.ts";
 import { ownCopy } from "../util/own-copy.ts";
@@ -320,14 +320,10 @@ const NO_STREAM =
   "Expected a subscription by `accept: text/event-stream` or a WebSocket, got a request for a single result.";
 
 function resultOfStopped({ operation }: Plan, reason: unknown): ExecutionResult {
-  if (operation.operation !== "mutation") return { errors: [stopError(reason)] };
   // Some fields of a stopped mutation may have taken effect, so the result is not a request error.
-  const outcome = "unknown";
-  const error =
-    reason instanceof GatewayError
-      ? stopError(new GatewayError(reason.code, reason.message, { ...reason.details, outcome }))
-      : withExtensions(stopError(reason), { outcome });
-  return { data: null, errors: [error] };
+  return operation.operation === "mutation"
+    ? { data: null, errors: [stopError(reason, { outcome: "unknown" })] }
+    : { errors: [stopError(reason)] };
 }
 
 /** The error behavior by the parameter `onError` of a request. Throws when the parameter has another value. */

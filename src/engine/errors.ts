@@ -22,8 +22,9 @@ export type OnUnexpected = (error: unknown, path: GraphQLError["path"]) => void;
 export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQLError {
   const located = error instanceof GraphQLError ? error : null;
   const cause = located ? located.originalError : error;
+  const outcome = located?.extensions["outcome"] === "unknown" ? { outcome: "unknown" } : {};
   const convert = (message: string, extensions: GraphQLErrorExtensions & { readonly code: ErrorCode }) =>
-    at(located, message, extensions);
+    at(located, message, { ...extensions, ...outcome });
 
   if (cause instanceof GatewayError) {
     const { paths } = located?.extensions ?? {};
@@ -37,13 +38,9 @@ export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQL
   if (cause instanceof CancelledError)
     return convert("The request was cancelled.", { code: "REQUEST_CANCELLED" });
   if (located && isOfGraphQL(cause)) {
-    const { code: given, http, outcome } = located.extensions;
+    const { code: given, http } = located.extensions;
     const code = isErrorCode(given) ? given : "BAD_USER_INPUT";
-    return convert(withoutValues(located), {
-      code,
-      ...(outcome === "unknown" ? { outcome } : {}),
-      ...(http ? { http } : {}),
-    });
+    return convert(withoutValues(located), { code, ...(http ? { http } : {}) });
   }
   onUnexpected(cause, located?.path);
   return convert("Something went wrong in the gateway.", { code: "INTERNAL_SERVER_ERROR" });
@@ -178,8 +175,10 @@ export const tooLarge = (
 ): GraphQLError => rejection(message, code, { spec: true });
 
 /** The error of an operation that was stopped by its meter. */
-export const stopError = (reason: unknown): GraphQLError =>
-  reason instanceof GraphQLError ? reason : new GraphQLError("", { originalError: reason as Error });
+export const stopError = (reason: unknown, extensions: GraphQLErrorExtensions = {}): GraphQLError =>
+  reason instanceof GraphQLError
+    ? withExtensions(reason, extensions)
+    : new GraphQLError("", { originalError: reason as Error, extensions });
 
 export const overloaded = (): GraphQLError => rejection(OVERLOADED, "SERVICE_OVERLOADED");
 

@@ -3,7 +3,6 @@ import { notOffered } from "../../rest/api/endpoint.ts";
 import { runs as kinds } from "../../rest/api/kinds.ts";
 import { arg, builder, computedFrom, flag, objectType, exposed, exposedOrNull } from "../core/builder.ts";
 import { type WholeList, within } from "../core/connection.ts";
-import { quote } from "../core/ids.ts";
 import type { Context } from "../core/context.ts";
 import type { ResultOf } from "../core/steps.ts";
 import { Experiment, type ExperimentResource } from "../core/refs.ts";
@@ -11,7 +10,7 @@ import { DeclarationValue } from "../types/experiment.ts";
 import { isInRows } from "../types/scan.ts";
 import { namesArg } from "../types/metrics.ts";
 import { RunStatusEnum } from "../types/status.ts";
-import { OrderDirection, runListOf } from "../types/run-list.ts";
+import { missingName, OrderDirection, runListOf } from "../types/run-list.ts";
 import {
   bestOf,
   type ColumnKey,
@@ -122,10 +121,7 @@ async function requireName(
 ): Promise<void> {
   const isFound = await context.memoized(records, ["has", key, name], () => hasName(records, key, name));
   if (isFound || records.length === 0) return;
-  const kind = key === "declarations" ? "parameter" : "metric";
-  throw new InputError(
-    `${argument}: expected a ${kind} of the list, got ${quote(name)}, which no experiment has`,
-  );
+  throw missingName(argument, key === "declarations" ? "parameter" : "metric", name);
 }
 
 type OfRuns = Pick<Runs, "records">;

@@ -254,7 +254,7 @@ export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) =
 
 /** Description of an `id` argument that reads objects of several kinds. */
 export const ANY_KIND =
-  "Global id, `reference` or unique name. A unique name that an experiment and a group have is refused: then write `ada.mnist.experiments.5` or `ada.mnist.groups.5`.";
+  "Global id, `reference` or unique name. A unique name that an experiment and a group can have is looked up as both, and refused if both exist: then write `ada.mnist.experiments.5` or `ada.mnist.groups.5`.";
 
 /** Description of the field `reference`. */
 export const REFERENCE =

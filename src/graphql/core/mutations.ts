@@ -70,8 +70,9 @@ export async function targetOf<R extends object, At extends Address>(
   kind: Kind<R, At>,
   id: string,
   { session }: Pick<Context, "session">,
+  argument = "id",
 ): Promise<Resource<R, At>> {
-  const named = resolveId(kind, "id", id);
+  const named = resolveId(kind, argument, id);
   if (isNamedInFull(named)) await load(named, ["unique_name"], session);
   return toResource(kind, named.address);
 }

@@ -1,31 +1,23 @@
-import { randomUUID } from "node:crypto";
 import type { InputShapeFromFields } from "@pothos/core";
 import { InputError } from "../../errors.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import { type Revision, runs } from "../../rest/api/kinds.ts";
-import { isObject } from "../../rest/api/record.ts";
 import type { CreatedRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { parseYaml } from "../../rest/api/run-config.ts";
 import { arg, builder, type Inputs, root } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
 import { resolveId, quote, requires } from "../core/ids.ts";
+import type { ProjectAddress } from "../core/kinds.ts";
 import { MAKES_ANOTHER, payloadOf, targetOf } from "../core/mutations.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { BuildJob, Experiment, Group, Job, Project } from "../core/refs.ts";
 import { type Address, type Kind, toResource } from "../core/resource.ts";
+import { buildSpecification, mergeParameters, ONE, specificationOf, yamlOf } from "./specification.ts";
 import { checkChange, orTaken } from "./update.ts";
 
-/*
- * Mutations that create runs. Source: releases 0.2 and 0.4.4 of the server; the service's document has none. The server ignores, or crashes
- * at, much of what is wrong with a specification, so that it is checked before anything is sent.
- */
+/* Mutations that create runs. Source: releases 0.2 and 0.4.4 of the server; the service's document has none. */
 
-type Specification = Readonly<Record<string, unknown>>;
-
-const ONE = "expected `specification` or `specificationText`";
-
-const commonInputs = (t: Inputs, kind: string) => ({
+const commonInputs = (t: Inputs, kind: string, tags = "Tags.") => ({
   specification: t.field({
     type: "JSON",
     description: `Specification as an object, with \`kind: ${kind}\`. Exclusive with \`specificationText\`.`,
@@ -37,11 +29,10 @@ const commonInputs = (t: Inputs, kind: string) => ({
     description: "Name: letters, digits, `-` and `_`. A name that is taken is refused, or gets a number.",
   }),
   description: t.string({ description: "Free text." }),
+  tags: t.stringList({ description: tags }),
 });
 
-type CommonInput = InputShapeFromFields<ReturnType<typeof commonInputs>> & {
-  readonly tags?: string[] | null | undefined;
-};
+type CommonInput = InputShapeFromFields<ReturnType<typeof commonInputs>>;
 
 const ParameterInput = builder.inputType("ParameterInput", {
   description: "A parameter and its value.",
@@ -59,7 +50,6 @@ const CreateExperimentInput = builder.inputType("CreateExperimentInput", {
   description: `A new experiment: ${ONE}. Omitted and null values are left to the service.`,
   fields: (t) => ({
     ...commonInputs(t, "experiment"),
-    tags: t.stringList({ description: "Tags." }),
     parameters: t.field({
       type: [ParameterInput],
       description:
@@ -73,22 +63,18 @@ const CreateExperimentInput = builder.inputType("CreateExperimentInput", {
 
 const CreateJobInput = builder.inputType("CreateJobInput", {
   description: `A new job: ${ONE}. Omitted and null values are left to the service.`,
-  fields: (t) => ({
-    ...commonInputs(t, "job"),
-    tags: t.stringList({ description: "Tags. Requires `CREATE_JOB_TAGS`." }),
-  }),
+  fields: (t) => commonInputs(t, "job", "Tags. Requires `CREATE_JOB_TAGS`."),
 });
 
 const CreateBuildJobInput = builder.inputType("CreateBuildJobInput", {
   description: `A new build job: ${ONE}. Omitted and null values are left to the service.`,
-  fields: (t) => ({ ...commonInputs(t, "build"), tags: t.stringList({ description: "Tags." }) }),
+  fields: (t) => commonInputs(t, "build"),
 });
 
 const CreateGroupInput = builder.inputType("CreateGroupInput", {
   description: `A new group: ${ONE}, or \`experiments\`. Omitted and null values are left to the service.`,
   fields: (t) => ({
     ...commonInputs(t, "group"),
-    tags: t.stringList({ description: "Tags." }),
     experiments: t.idList({
       description:
         "Experiments of the same project, by id or name, for a group of the type `selection`, which runs nothing. May be empty. Requires `CREATE_GROUP_EXPERIMENTS`.",
@@ -96,110 +82,25 @@ const CreateGroupInput = builder.inputType("CreateGroupInput", {
   }),
 });
 
-/** The written specification and its parsed value. Throws `InputError` unless there is exactly one, with the right kind and sections. */
-async function specificationOf(
-  kind: string,
-  { specification, specificationText: text }: CommonInput,
-  context: Context,
-) {
-  if ((specification == null) === (text == null))
-    throw new InputError(`input: ${ONE}, got ${text == null ? "neither" : "both"}`);
-  const argument = text == null ? "input.specification" : "input.specificationText";
-  const refused = (issue: string) => new InputError(`${argument}: ${issue}`);
-  const read = text == null ? null : await parseText(text, refused, context);
-  const parsed = read ? read.value : specification;
-  if (!isObject(parsed)) throw refused("expected an object, got another value");
-  if (parsed["kind"] !== kind) {
-    const got = typeof parsed["kind"] === "string" ? `kind: ${quote(parsed["kind"])}` : "none";
-    throw refused(`expected kind: ${kind}, got ${got}`);
-  }
-  const sections = kind === "build" ? ["build", "image"] : ["run", "build"];
-  if (!sections.some((section) => parsed[section] != null))
-    throw refused(`expected a section ${sections.map((section) => `\`${section}\``).join(" or ")}, got none`);
-  const size = text === null || text === undefined ? JSON.stringify(parsed).length : 0;
-  if (size > MAX_LENGTH) throw refused(`expected at most ${MAX_LENGTH} characters of JSON, got ${size}`);
-  /** Throws where values of the text would be sent, of which the server reads some otherwise. */
-  const requireUnambiguous = (key: string | null, cause: string): void => {
-    const scalar = read?.firstAmbiguous(key) ?? null;
-    if (scalar !== null)
-      throw refused(`expected plain numbers and quoted strings, because ${cause}, got ${quote(scalar)}`);
-  };
-  return { parsed, written: text ?? parsed, requireUnambiguous };
-}
-
-/** Maximum characters of a specification that is an object, in JSON: as many as one in YAML may have. */
-const MAX_LENGTH = 16_384;
-
-async function parseText(text: string, refused: (issue: string) => Error, context: Context) {
-  try {
-    return await context.runCooperatively(parseYaml(text));
-  } catch (error) {
-    if (PARSE_ERRORS.some((type) => error instanceof type)) throw refused((error as Error).message);
-    throw error;
-  }
-}
-
-/** The errors of the parser. Others end the operation. */
-const PARSE_ERRORS = [SyntaxError, RangeError, ReferenceError, TypeError] as const;
-
-/**
- * The specification of a build in the form of this server: release 0.2 has the image in a section `build`, release 0.4 at the top. As
- * written if it has that form.
- */
-async function buildSpecification(given: CommonInput, context: Context): Promise<unknown> {
-  const { parsed, written, requireUnambiguous } = await specificationOf("build", given, context);
-  const { section: buildSection } = context.session.server.profile.inputs.createBuild;
-  const { version, kind, build, ...top } = parsed;
-  const isNested = build != null;
-  if (isNested && Object.keys(top).length > 0)
-    throw new InputError(
-      `input: expected the image in the section \`build\` or at the top, got also ${quote(Object.keys(top).join(", "))}`,
-    );
-  if (isNested === (buildSection !== null)) return written;
-  requireUnambiguous(null, "the server takes another form of build");
-  if (isNested && !isObject(build))
-    throw new InputError("input: expected `build` to be an object, got another value");
-  const head = { version: version ?? 1, kind };
-  return buildSection === null ? { ...head, ...(build as object) } : { ...head, [buildSection]: top };
-}
-
-/** The parameters of a specification, with the given ones in place of those of the same name. */
-function mergeParameters(
-  { declarations }: Specification,
-  given: readonly { readonly name: string; readonly value?: unknown }[],
-): Specification {
-  if (declarations != null && !isObject(declarations))
-    throw new InputError(
-      "input: expected `declarations` of the specification to be an object, got another value",
-    );
-  const names = given.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined)
-    throw new InputError(`input.parameters: expected each name once, got ${quote(twice)} twice`);
-  return { ...declarations, ...Object.fromEntries(given.map(({ name, value }) => [name, value])) };
-}
-
 /** The number of a record of the same project, as bodies refer to it. */
 async function numberIn<R extends object, At extends Address>(
-  project: Address,
+  project: ProjectAddress,
   kind: Kind<R, At>,
   argument: string,
   id: string,
   context: Context,
 ): Promise<number> {
-  resolveId(kind, argument, id);
-  const { address } = await targetOf(kind, id, context);
+  const { address } = await targetOf(kind, id, context, argument);
   const { owner, project: name, id: number }: Address = address;
-  if (owner !== project["owner"] || name !== project["project"])
+  if (owner !== project.owner || name !== project.project)
     throw new InputError(
-      `${argument}: expected one of the project ${project["owner"]}.${project["project"]}, got ${quote(id)}`,
+      `${argument}: expected one of the project ${project.owner}.${project.project}, got ${quote(id)}`,
     );
   if (!Number.isSafeInteger(Number(number)))
     throw new InputError(`${argument}: expected an id below 2^53, got ${quote(id)}`);
   return Number(number);
 }
 
-type ProjectAddress = Pick<RunAddress, "owner" | "project">;
 type Create = Command<ProjectAddress, CreatedRecord, Revision>;
 
 /** Sends the command that creates a run in a project. `bodyOf` returns the part of the body that only this kind has. */
@@ -288,24 +189,6 @@ root.mutation("createBuildJob", {
       config: await buildSpecification(args.input, context),
     })),
 });
-
-/** Begins a string that stands for a number. Random, so that no other string begins with it. */
-const EXPONENT_MARK = randomUUID();
-
-/** JSON that YAML 1.1 reads as the same value: exponents need a dot, and control characters an escape. */
-const yamlOf = (specification: object): string =>
-  JSON.stringify(specification, (_, value: unknown) =>
-    typeof value === "number" && /^-?\de/.test(`${value}`)
-      ? `${EXPONENT_MARK}${`${value}`.replace("e", ".0e")}`
-      : value,
-  )
-    .split(`"${EXPONENT_MARK}`)
-    .map((part, index) => (index === 0 ? part : part.replace('"', "")))
-    .join("")
-    .replace(
-      /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/g,
-      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-    );
 
 /** Maximum experiments of a new selection. */
 const MAX_SELECTED = 100;

@@ -212,10 +212,12 @@ async function requireMetric(
   const { last_metric: metrics }: Partial<ExperimentRecord> = first ?? {};
   if (first && (metrics === undefined || (metrics && Object.hasOwn(metrics, name)))) return;
   if (!first && (await readRest()).items.length === 0) return;
-  throw new InputError(
-    `order.metric: expected a metric of the list, got ${quote(name)}, which no experiment has`,
-  );
+  throw missingName("order.metric", "metric", name);
 }
+
+/** The error of a name that no experiment of a list has. */
+export const missingName = (argument: string, kind: "metric" | "parameter", name: string): InputError =>
+  new InputError(`${argument}: expected a ${kind} of the list, got ${quote(name)}, which no experiment has`);
 
 /** The fields of experiments that read metrics. The metrics of all experiments of a group are one list. */
 const OF_METRICS = ["metrics", "metricSeries", "metricSummaries"];

@@ -109,8 +109,9 @@ async function sendToEach(
   const named = ids.map((id, index) => {
     const run = resolveRunId(`ids[${index}]`, id);
     const key = isNamedInFull(run) ? id : idOf(run);
-    distinct.set(key, distinct.get(key) ?? run);
-    return distinct.get(key) ?? run;
+    const first = distinct.get(key) ?? run;
+    distinct.set(key, first);
+    return first;
   });
   const prepare = async (run: RunResource, { length }: readonly RunResource[]): Promise<RunResource> => {
     endpointFor(run, command, context);

@@ -57,7 +57,7 @@ export function openConfig(
 }
 
 /** Longest text of a configuration, in characters. Known ones have up to 10,000; parsing takes 1 to 7 ms per 1,000. */
-const MAX_TEXT_LENGTH = 16_384;
+export const MAX_TEXT_LENGTH = 16_384;
 
 /** Parses the text, or says what was expected. */
 function* parse(content: string): Steps<ByName | string> {
@@ -94,7 +94,7 @@ const UNAMBIGUOUS =
   /^(?:-?(?:0|[1-9]\d*)|-?\d+\.\d+(?:[eE][-+]\d+)?|~|(?!(?:[yn]|yes|no|on|off)$)[A-Za-z_/][^]*|)$/i;
 
 function ambiguousIn(root: unknown, key: string | null): string | null {
-  const { isMap, isScalar, visit } = yaml();
+  const { isMap, visit } = yaml();
   if (!isMap(root)) return null;
   const under = key === null ? root : root.get(key, true);
   let found: string | null = null;
@@ -103,9 +103,8 @@ function ambiguousIn(root: unknown, key: string | null): string | null {
     Alias: () => {
       found ??= "an alias";
     },
-    Scalar: (_, node) => {
-      const isPlain = isScalar(node) && node.type === "PLAIN" && typeof node.source === "string";
-      if (isPlain && !UNAMBIGUOUS.test(node.source ?? "")) found ??= node.source ?? "";
+    Scalar: (_, { type, source = "" }) => {
+      if (type === "PLAIN" && !UNAMBIGUOUS.test(source)) found ??= source;
     },
   });
   return found;

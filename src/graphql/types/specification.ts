@@ -1,0 +1,120 @@
+import { randomUUID } from "node:crypto";
+import { InputError } from "../../errors.ts";
+import { isObject } from "../../rest/api/record.ts";
+import { MAX_TEXT_LENGTH, parseYaml } from "../../rest/api/run-config.ts";
+import type { Context } from "../core/context.ts";
+import { quote } from "../core/ids.ts";
+
+/*
+ * Specifications of new runs. The server ignores, or crashes at, much of what is wrong with one, so that it is checked before anything is
+ * sent.
+ */
+
+type Specification = Readonly<Record<string, unknown>>;
+
+export interface SpecificationInput {
+  readonly specification?: unknown;
+  readonly specificationText?: string | null | undefined;
+}
+
+export const ONE = "expected `specification` or `specificationText`";
+
+/** The written specification and its parsed value. Throws `InputError` unless there is exactly one, with the right kind and sections. */
+export async function specificationOf(
+  kind: string,
+  { specification, specificationText: text }: SpecificationInput,
+  context: Context,
+) {
+  if ((specification == null) === (text == null))
+    throw new InputError(`input: ${ONE}, got ${text == null ? "neither" : "both"}`);
+  const argument = text == null ? "input.specification" : "input.specificationText";
+  const refused = (issue: string) => new InputError(`${argument}: ${issue}`);
+  const read = text == null ? null : await parseText(text, refused, context);
+  const parsed = read ? read.value : specification;
+  if (!isObject(parsed)) throw refused("expected an object, got another value");
+  if (parsed["kind"] !== kind) {
+    const got = typeof parsed["kind"] === "string" ? `kind: ${quote(parsed["kind"])}` : "none";
+    throw refused(`expected kind: ${kind}, got ${got}`);
+  }
+  const sections = kind === "build" ? ["build", "image"] : ["run", "build"];
+  if (!sections.some((section) => parsed[section] != null))
+    throw refused(`expected a section ${sections.map((section) => `\`${section}\``).join(" or ")}, got none`);
+  // The parser has checked a text.
+  const size = read ? 0 : JSON.stringify(parsed).length;
+  if (size > MAX_TEXT_LENGTH)
+    throw refused(`expected at most ${MAX_TEXT_LENGTH} characters of JSON, got ${size}`);
+  /** Throws where values of the text would be sent, of which the server reads some otherwise. */
+  const requireUnambiguous = (key: string | null, cause: string): void => {
+    const scalar = read?.firstAmbiguous(key) ?? null;
+    if (scalar !== null)
+      throw refused(`expected plain numbers and quoted strings, because ${cause}, got ${quote(scalar)}`);
+  };
+  return { parsed, written: text ?? parsed, requireUnambiguous };
+}
+
+async function parseText(text: string, refused: (issue: string) => Error, context: Context) {
+  try {
+    return await context.runCooperatively(parseYaml(text));
+  } catch (error) {
+    if (PARSE_ERRORS.some((type) => error instanceof type)) throw refused((error as Error).message);
+    throw error;
+  }
+}
+
+/** The errors of the parser. Others end the operation. */
+const PARSE_ERRORS = [SyntaxError, RangeError, ReferenceError, TypeError] as const;
+
+/**
+ * The specification of a build in the form of this server: release 0.2 has the image in a section `build`, release 0.4 at the top. As
+ * written if it has that form.
+ */
+export async function buildSpecification(given: SpecificationInput, context: Context): Promise<unknown> {
+  const { parsed, written, requireUnambiguous } = await specificationOf("build", given, context);
+  const { section: buildSection } = context.session.server.profile.inputs.createBuild;
+  const { version, kind, build, ...top } = parsed;
+  const isNested = build != null;
+  if (isNested && Object.keys(top).length > 0)
+    throw new InputError(
+      `input: expected the image in the section \`build\` or at the top, got also ${quote(Object.keys(top).join(", "))}`,
+    );
+  if (isNested === (buildSection !== null)) return written;
+  requireUnambiguous(null, "the server takes another form of build");
+  if (isNested && !isObject(build))
+    throw new InputError("input: expected `build` to be an object, got another value");
+  const head = { version: version ?? 1, kind };
+  return buildSection === null ? { ...head, ...(build as object) } : { ...head, [buildSection]: top };
+}
+
+/** The parameters of a specification, with the given ones in place of those of the same name. */
+export function mergeParameters(
+  { declarations }: Specification,
+  given: readonly { readonly name: string; readonly value?: unknown }[],
+): Specification {
+  if (declarations != null && !isObject(declarations))
+    throw new InputError(
+      "input: expected `declarations` of the specification to be an object, got another value",
+    );
+  const names = given.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined)
+    throw new InputError(`input.parameters: expected each name once, got ${quote(twice)} twice`);
+  return { ...declarations, ...Object.fromEntries(given.map(({ name, value }) => [name, value])) };
+}
+
+/** Begins a string that stands for a number. Random, so that no other string begins with it. */
+const EXPONENT_MARK = randomUUID();
+
+/** JSON that YAML 1.1 reads as the same value: exponents need a dot, and control characters an escape. */
+export const yamlOf = (specification: object): string =>
+  JSON.stringify(specification, (_, value: unknown) =>
+    typeof value === "number" && /^-?\de/.test(`${value}`)
+      ? `${EXPONENT_MARK}${`${value}`.replace("e", ".0e")}`
+      : value,
+  )
+    .split(`"${EXPONENT_MARK}`)
+    .map((part, index) => (index === 0 ? part : part.replace('"', "")))
+    .join("")
+    .replace(
+      /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/g,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
