@@ -2,6 +2,8 @@
 export type UpstreamHealth = "up" | "down" | "unknown";
 
 interface ErrorCodeRow {
+  /** The meaning of the code and what to do, in Markdown: for the schema and docs/errors.md. */
+  readonly meaning: string;
   /** HTTP status of a response that contains only this error. GraphQL results with `data` are 200. */
   readonly status: number;
   /** The health of the upstream service that the error shows; absent if the error shows nothing about it. */
@@ -20,36 +22,125 @@ interface ErrorCodeRow {
   readonly passes?: true;
 }
 
-/** Every value of `extensions.code`. docs/errors.md explains each. No other table lists all of them. */
+/** Every value of `extensions.code`. No other table lists all of them. */
 const TABLE = {
-  UNAUTHENTICATED: { status: 401, service: "up" },
-  FORBIDDEN: { status: 403, service: "up" },
-  BAD_CREDENTIALS: { status: 401, service: "up" },
-  NOT_FOUND: { status: 404, service: "up" },
-  BAD_USER_INPUT: { status: 400, service: "up", batch: "refused" },
-  CONFLICT: { status: 409, service: "up" },
-  RATE_LIMITED: { status: 429, service: "up", retry: "after `Retry-After`", passes: true },
-  UPSTREAM_ERROR: { status: 502, service: "up", batch: "failed", passes: true },
-  UPSTREAM_TIMEOUT: { status: 504, service: "down", passes: true },
-  UPSTREAM_UNAVAILABLE: { status: 503, service: "down", retry: "with backoff", passes: true },
-  UPSTREAM_BAD_RESPONSE: { status: 502, service: "up", batch: "failed", passes: true },
-  UPSTREAM_UNSUPPORTED: { status: 502, service: "up", batch: "refused" },
-  CAPABILITY_UNAVAILABLE: { status: 404 },
-  REQUEST_LIMIT_EXCEEDED: { status: 400 },
-  PAGE_LIMIT_REACHED: { status: 400 },
-  SERVICE_OVERLOADED: { status: 503, passes: true },
-  OPERATION_TOO_LARGE: { status: 400 },
-  OPERATION_TOO_DEEP: { status: 400 },
-  REQUEST_CANCELLED: { status: 499 },
-  INTERNAL_SERVER_ERROR: { status: 500 },
-  BAD_REQUEST: { status: 400 },
-  OPERATION_RESOLUTION_FAILURE: { status: 400 },
-  GRAPHQL_PARSE_FAILED: { status: 400 },
-  GRAPHQL_VALIDATION_FAILED: { status: 400 },
-  PERSISTED_QUERY_NOT_FOUND: { status: 404 },
-  PERSISTED_QUERY_MISMATCH: { status: 400 },
-  PERSISTED_QUERY_NOT_IN_LIST: { status: 400 },
-  PERSISTED_QUERY_ID_REQUIRED: { status: 400 },
+  UNAUTHENTICATED: {
+    status: 401,
+    service: "up",
+    meaning: "The request has no token, or the service rejects it. Log in and send the new token.",
+  },
+  FORBIDDEN: { status: 403, service: "up", meaning: "The service does not allow this to the user." },
+  BAD_CREDENTIALS: {
+    status: 401,
+    service: "up",
+    meaning: "The service rejected the login. Ask for the password again.",
+  },
+  NOT_FOUND: { status: 404, service: "up", meaning: "The record does not exist." },
+  BAD_USER_INPUT: {
+    status: 400,
+    service: "up",
+    batch: "refused",
+    meaning:
+      "The gateway or the service rejected an argument or variable. If it was the gateway, nothing was changed. Correct the input.",
+  },
+  CONFLICT: {
+    status: 409,
+    service: "up",
+    meaning:
+      "The state of the record does not allow this, or its `uuid` is not the one of `ifUuid`: then nothing was sent. Read the record again.",
+  },
+  RATE_LIMITED: {
+    status: 429,
+    service: "up",
+    retry: "after `Retry-After`",
+    passes: true,
+    meaning:
+      "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. Reads wait for pauses that end before their deadline, and are then retried. All reads of an operation that would come too late are one error, with `paths`.",
+  },
+  UPSTREAM_ERROR: {
+    status: 502,
+    service: "up",
+    batch: "failed",
+    passes: true,
+    meaning: "The service failed.",
+  },
+  UPSTREAM_TIMEOUT: {
+    status: 504,
+    service: "down",
+    passes: true,
+    meaning:
+      "The service did not respond in time. With `outcome: unknown` a write may have taken effect: read before you repeat it.",
+  },
+  UPSTREAM_UNAVAILABLE: {
+    status: 503,
+    service: "down",
+    retry: "with backoff",
+    passes: true,
+    meaning:
+      "The service cannot be reached or is not ready. Reads were retried. Try again later. With `outcome: unknown` a write may have taken effect: read before you repeat it.",
+  },
+  UPSTREAM_BAD_RESPONSE: {
+    status: 502,
+    service: "up",
+    batch: "failed",
+    passes: true,
+    meaning:
+      "The response of the service is not valid, or longer than is read: `MAX_JSON_BYTES`, or 100,000 items.",
+  },
+  UPSTREAM_UNSUPPORTED: {
+    status: 502,
+    service: "up",
+    batch: "refused",
+    meaning: "This server does not offer the operation.",
+  },
+  CAPABILITY_UNAVAILABLE: {
+    status: 404,
+    meaning:
+      "The field needs a capability that this server does not have. `gateway.capabilities` lists those that it has.",
+  },
+  REQUEST_LIMIT_EXCEEDED: {
+    status: 400,
+    meaning:
+      "The operation needs more upstream requests or more memory, of responses, for its document or for what a subscription keeps, than allowed. What was read is returned; what most fields wait for is requested first. `unsentRequests` counts the requests that were not sent. Select less at once.",
+  },
+  PAGE_LIMIT_REACHED: {
+    status: 400,
+    meaning:
+      "A field would read more than 100 pages: request fewer items at once. Or too many rows have equal values of the order to be read page by page: use larger pages or another order.",
+  },
+  SERVICE_OVERLOADED: { status: 503, passes: true, meaning: "The gateway is overloaded. Try again later." },
+  OPERATION_TOO_LARGE: {
+    status: 400,
+    meaning: "The request or its result has more tokens, fields or bytes than allowed. Select less at once.",
+  },
+  OPERATION_TOO_DEEP: { status: 400, meaning: "The document is nested deeper than `MAX_DEPTH`." },
+  REQUEST_CANCELLED: { status: 499, meaning: "The client closed the connection." },
+  INTERNAL_SERVER_ERROR: { status: 500, meaning: "The gateway has a fault. Report it with the `requestId`." },
+  BAD_REQUEST: {
+    status: 400,
+    meaning:
+      "Not a GraphQL request: no JSON, no UTF-8, no query, a parameter of the wrong type or given twice, a batch, a mutation by GET, or another type of operation than a tool runs. At `/mcp` also a page of another origin.",
+  },
+  OPERATION_RESOLUTION_FAILURE: {
+    status: 400,
+    meaning:
+      "`operationName` is not an operation of the document, or is missing although the document has several.",
+  },
+  GRAPHQL_PARSE_FAILED: { status: 400, meaning: "The document has a syntax error." },
+  GRAPHQL_VALIDATION_FAILED: { status: 400, meaning: "The document is not valid against the schema." },
+  PERSISTED_QUERY_NOT_FOUND: {
+    status: 404,
+    meaning: "The hash is not known, or not any more. Send the document with it.",
+  },
+  PERSISTED_QUERY_MISMATCH: { status: 400, meaning: "The hash is not that of the document." },
+  PERSISTED_QUERY_NOT_IN_LIST: {
+    status: 400,
+    meaning: "Only trusted documents run here, and the hash is not one of theirs.",
+  },
+  PERSISTED_QUERY_ID_REQUIRED: {
+    status: 400,
+    meaning: "Only trusted documents run here. Send the hash of one instead of a document.",
+  },
 } as const satisfies Record<string, ErrorCodeRow>;
 
 export type ErrorCode = keyof typeof TABLE;

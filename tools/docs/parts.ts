@@ -1,5 +1,6 @@
 import pino from "pino";
 import { CallerRegistry } from "../../src/callers/callers.ts";
+import { ERROR_CODES } from "../../src/errors.ts";
 import { createTelemetry } from "../../src/observability/telemetry.ts";
 import { openRequestSpan } from "../../src/observability/tracing.ts";
 import { RequestScope } from "../../src/callers/request-scope.ts";
@@ -114,6 +115,17 @@ const acceptedInputs = (inputs: Readonly<Record<string, string | null>>): string
     .map(code)
     .join(", ");
 
+const errors = (): string =>
+  table(
+    ["Code", "HTTP", "Reads are retried", "Meaning"],
+    Object.entries(ERROR_CODES).map(([name, { status, retry = "", meaning }]) => [
+      code(name),
+      `${status}`,
+      retry,
+      meaning,
+    ]),
+  );
+
 const modules = (): string =>
   table(
     ["Module", "Contents", "Imports"],
@@ -126,6 +138,7 @@ const modules = (): string =>
 
 /** Generators of the parts of pages, by the name in `<!-- generated: name -->`. */
 export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
+  errors,
   metrics,
   profiles,
   modules,
