@@ -101,12 +101,12 @@ const exported = (path: string) => (): Sent => ({ path: `/export/ada.mnist/${pat
 
 export const WALKS: Readonly<Record<string, (shape: Shape) => Sent>> = {
   "Experiment.status": ofExperiment("status"),
-  "Experiment.declarations": ofExperiment("declarations { name value }"),
-  "Experiment.declarations(names)": ofExperiment("declarations(names: $names) { name }"),
-  "Experiment.declaration": ofExperiment("declaration(name: $name)"),
+  "Experiment.declarations": ofExperiment("parameters { name value }"),
+  "Experiment.declarations(names)": ofExperiment("parameters(names: $names) { name }"),
+  "Experiment.declaration": ofExperiment("parameter(name: $name) { value }"),
   "Experiment.latestMetrics": ofExperiment("latestMetrics { name }"),
   "Experiment.latestMetrics(names)": ofExperiment("latestMetrics(names: $names) { name raw }"),
-  "Experiment.lastMetricValue": ofExperiment("lastMetricValue(name: $name)"),
+  "Experiment.lastMetricValue": ofExperiment("latestMetric(name: $name) { value }"),
   "Experiment.tags": ofExperiment("tags"),
   "Experiment.resources": ofExperiment("resources"),
   "Experiment.config": ofExperiment("config { build { image } }"),
@@ -120,14 +120,14 @@ export const WALKS: Readonly<Record<string, (shape: Shape) => Sent>> = {
   "HyperparameterTuning.randomSearch": ofGroup("randomSearch { experimentCount }"),
   "a list": ofList("nodes { id }"),
   "rows with names": ofRows("latestMetrics(names: $names) { name }"),
-  "rows with parameters": ofRows("declarations { name }"),
-  "RunSummary.parameters": ofFigures("parameters { name }"),
-  "RunSummary.metrics": ofFigures("metrics(names: $names) { name }"),
-  "RunSummary.groups": ofFigures(
+  "rows with parameters": ofRows("parameters { name }"),
+  "ExperimentSummary.parameters": ofFigures("parameters { name }"),
+  "ExperimentSummary.metrics": ofFigures("metrics(names: $names) { name }"),
+  "ExperimentSummary.groups": ofFigures(
     `groups(by: ["tag", "k0", "p1"], metrics: $names) { count metrics { name } }`,
   ),
-  "RunSummary.importance": ofFigures("importance(metric: $name) { name }"),
-  "RunSummary.best": ofFigures("best(metric: $name, direction: ASC) { id }"),
+  "ExperimentSummary.importance": ofFigures("importance(metric: $name) { name }"),
+  "ExperimentSummary.best": ofFigures("best(metric: $name, direction: ASC) { id }"),
   "a filter by words": filtered(
     `words: "${indexes(66)
       .map((index) => `${index.toString(36)}z`)
@@ -136,8 +136,8 @@ export const WALKS: Readonly<Record<string, (shape: Shape) => Sent>> = {
   "a filter by tags": filtered("allTags: $names"),
   "a filter by parameters": filtered("declarations: [{ name: $name, values: $names }]"),
   "a filter by metrics": filtered("metrics: [{ name: $name, lessThan: 1 }]"),
-  compareRuns: (shape) => ({
-    query: `query ($ids: [ID!]!) { compareRuns(ids: $ids, onlyDifferences: ${shape.areKnown}) { parameters { differs } origin { differs } metrics { name } } }`,
+  compareExperiments: (shape) => ({
+    query: `query ($ids: [ID!]!) { compareExperiments(ids: $ids, onlyDifferences: ${shape.areKnown}) { parameters { differs } origin { differs } metrics { name } } }`,
     variables: { ids: indexes(Math.max(2, Math.min(60, shape.rows))).map((id) => `ada.mnist.${id + 1}`) },
   }),
   "runs.csv": exported("runs.csv"),
@@ -145,9 +145,9 @@ export const WALKS: Readonly<Record<string, (shape: Shape) => Sent>> = {
   "columns of runs.csv": (shape) => ({
     path: `/export/ada.mnist/runs.csv?${new URLSearchParams({
       columns: JSON.stringify(
-        [...new Set(namesIn(shape).map((name) => `param.${name}`))].slice(0, 500),
+        [...new Set(namesIn(shape).map((name) => `parameter.${name}`))].slice(0, 500),
       ).slice(0, 12_000),
     })}`,
   }),
-  "metrics.csv": exported("metrics.csv?columns=metric,value,param.k0"),
+  "metrics.csv": exported("metrics.csv?columns=metric,value,parameter.k0"),
 };

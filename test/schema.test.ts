@@ -27,7 +27,7 @@ const isFederations = (name: string) => /^_[^_]/.test(name);
 test("the committed schema is the one that is served, without what is there for routers", async () => {
   const { ask } = await startDemoGateway();
   const { data } = await ask<IntrospectionQuery, object>(
-    getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true }),
+    getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true, oneOf: true }),
   );
   const served = buildClientSchema(data);
   const printed = printPlain(schema);

@@ -7,12 +7,13 @@ import { rename, renameDocument, type Renames, wordsOf } from "./federation/rena
 // Each file adds its types and fields to the builder. Types and fields of a file that is not imported here do not exist. The order of the
 // imports is the order of the root fields. GraphiQL completes root fields in this order, but compares their indexes as strings, so that
 // `experiment` (10) comes before `experimentJob` (8), and `project` (14) before `projects` (4).
+import "./core/scalars.ts";
 import "./types/interfaces.ts";
 import "./types/entity.ts";
 import "./types/user.ts";
 import "./types/gateway-info.ts";
 import "./types/cluster.ts";
-import "./analysis/compare-runs.ts";
+import "./analysis/compare-experiments.ts";
 import "./types/experiment.ts";
 import "./types/run-lookups.ts";
 import "./types/run-mutations.ts";
@@ -23,7 +24,7 @@ import "./types/build-job.ts";
 import "./types/group.ts";
 import "./types/job.ts";
 import "./analysis/metric-summary.ts";
-import "./analysis/run-summary.ts";
+import "./analysis/experiment-summary.ts";
 import "./subscriptions/experiment-metric-recorded.ts";
 import "./subscriptions/run-log-appended.ts";
 import "./subscriptions/runs-updated.ts";

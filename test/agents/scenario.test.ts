@@ -11,10 +11,10 @@ const start = (env: Record<string, string> = {}, options: Parameters<typeof star
 
 const READING =
   `StartPage ExperimentPage NestedRunGraph StatusTimeline MetricChart GroupPage BuildPage ClusterPage
-  GroupGraph BestRuns Origin ProjectPage RunLog Bookmarks OutputFiles GroupSummary CompareRuns FindRuns WhyFailed
+  GroupGraph BestExperiments Origin ProjectPage RunLog Bookmarks OutputFiles GroupSummary CompareExperiments FindExperiments WhyFailed
   FindProjects ActiveRuns ProjectSummary MachineLoad FindJobs graphql_query graphql_schema`.split(/\s+/);
 
-interface BestRuns {
+interface BestExperiments {
   readonly group: { readonly experiments: { readonly nodes: readonly { readonly id: string }[] } };
 }
 
@@ -26,14 +26,14 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
     expect(await names()).toEqual(READING);
     expect(calls()).toEqual([]);
 
-    const { result, isError } = await use("BestRuns", {
+    const { result, isError } = await use("BestExperiments", {
       id: "ada.mnist.1",
       metric: "loss",
       direction: "ASC",
       filter: { statuses: ["SUCCEEDED"] },
     });
     // The result of the shipped operation.
-    const [best] = (result["data"] as BestRuns).group.experiments.nodes;
+    const [best] = (result["data"] as BestExperiments).group.experiments.nodes;
     expect({ isError, best }).toMatchObject({
       isError: false,
       best: { id: "RXhwZXJpbWVudDphZGEvbW5pc3QvMTA", uniqueName: "ada.mnist.1.10", best: 0.1055 },
@@ -200,9 +200,9 @@ describe("limits", () => {
   test("a result is bounded for the agent that reads it, and not for others", async () => {
     const { use, ask } = await startLong();
     const select = (fields: string) => `{ experiment(id: "ada.mnist.42") { ${fields} } }`;
-    const once = await use("graphql_query", { query: select('declaration(name: "text")') });
+    const once = await use("graphql_query", { query: select('parameter(name: "text") { value }') });
     expect(once).toMatchObject({ isError: false, result: { data: { experiment: {} } } });
-    const twice = select('a: declaration(name: "text") b: declaration(name: "text")');
+    const twice = select('a: parameter(name: "text") { value } b: parameter(name: "text") { value }');
     expect((await use("graphql_query", { query: twice })).result).toMatchObject({ errors: [TOO_LONG] });
     expect((await ask(twice)).errors).toBe(undefined);
   });

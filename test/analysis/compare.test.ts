@@ -12,38 +12,38 @@ const startComparing = () => startBefore({ ...COMPARED.records, "ada/mnist/exper
 test("tells what differs, with a request for each run", async () => {
   const { ask, service } = await startComparing();
   const answer = await ask(`{
-    compareRuns(ids: ["ada.mnist.1", "ada.mnist.2"]) {
+    compareExperiments(ids: ["ada.mnist.1", "ada.mnist.2"]) {
       runs { uniqueName }
       origin { name values differs }
       parameters { name values }
       metrics { name values }
     }
   }`);
-  expect(answer).toEqual({ data: { compareRuns: COMPARED.differences } });
+  expect(answer).toEqual({ data: { compareExperiments: COMPARED.differences } });
   expect(service.calls()).toEqual(["GET ada/mnist/experiments/1/", "GET ada/mnist/experiments/2/"]);
 });
 
 test("tells also what is the same when asked, and null wherever a run has no value", async () => {
   const { ask } = await startComparing();
   const { data } = await ask(`{
-    compareRuns(ids: ["ada.mnist.2", "ada.mnist.1", "ada.mnist.2"], onlyDifferences: false) {
+    compareExperiments(ids: ["ada.mnist.2", "ada.mnist.1", "ada.mnist.2"], onlyDifferences: false) {
       parameters { name values differs }
       metrics { name differs }
     }
   }`);
-  expect(data).toEqual({ compareRuns: COMPARED.all });
+  expect(data).toEqual({ compareExperiments: COMPARED.all });
 });
 
 test("names the runs that are not there and compares the others; null is a value, and no number is not the same as none", async () => {
   const { ask, service } = await startBefore(COMPARED.unlike.records);
   const ids = ["ada.mnist.7", "ada.mnist.1", "ada.mnist.experiments.8", "ada.mnist.2"];
   const answer = await ask(
-    `query ($ids: [ID!]!) { compareRuns(ids: $ids) {
+    `query ($ids: [ID!]!) { compareExperiments(ids: $ids) {
       runs { uniqueName } missing parameters { name values arePresent } metrics { name values arePresent }
     } }`,
     { ids },
   );
-  expect(answer).toEqual({ data: { compareRuns: COMPARED.unlike.reported } });
+  expect(answer).toEqual({ data: { compareExperiments: COMPARED.unlike.reported } });
   expect(service.calls()).toEqual([1, 2, 7, 8].map((id) => `GET ada/mnist/experiments/${id}/`));
 });
 
@@ -52,13 +52,15 @@ test("names the runs of the origin by their references", async () => {
     "ada/mnist/experiments/1/": run(1, { experiment_group: "ada.mnist.5", original: "ada.mnist.5.41" }),
     "ada/mnist/experiments/2/": run(2, { build_job: "ada.mnist.builds.7", original: "not a name" }),
   });
-  const answer = await ask(`{ compareRuns(ids: ["ada.mnist.1", "ada.mnist.2"]) { origin { name values } } }`);
+  const answer = await ask(
+    `{ compareExperiments(ids: ["ada.mnist.1", "ada.mnist.2"]) { origin { name values } } }`,
+  );
   const origin = [
     { name: "experimentGroup", values: ["ada.mnist.groups.5", null] },
     { name: "original", values: ["ada.mnist.experiments.41", "not a name"] },
     { name: "buildJob", values: [null, "ada.mnist.builds.7"] },
   ];
-  expect(answer).toEqual({ data: { compareRuns: { origin } } });
+  expect(answer).toEqual({ data: { compareExperiments: { origin } } });
 });
 
 test("zero does not differ from negative zero, by itself and in lists", async () => {
@@ -69,10 +71,10 @@ test("zero does not differ from negative zero, by itself and in lists", async ()
   const { ask } = await startBefore(({ path }) =>
     path.includes("/1/") ? written(1, "0.0") : written(2, "-0.0"),
   );
-  const answer = await ask(`{ compareRuns(ids: ["ada.mnist.1", "ada.mnist.2"]) {
+  const answer = await ask(`{ compareExperiments(ids: ["ada.mnist.1", "ada.mnist.2"]) {
     parameters { name values } metrics { name values }
   } }`);
-  expect(answer).toEqual({ data: { compareRuns: { parameters: [], metrics: [] } } });
+  expect(answer).toEqual({ data: { compareExperiments: { parameters: [], metrics: [] } } });
 });
 
 test.each([
@@ -81,9 +83,11 @@ test.each([
   [`["ada.mnist.1", "x"]`, "BAD_USER_INPUT", /^ids\[1\]: expected /, {}],
 ])("%s is null with the reason", async (ids, code, message, details) => {
   const { ask } = await startComparing();
-  const { data, errors } = outcomeOf(await ask(`{ compareRuns(ids: ${ids}) { metrics { name } } }`));
-  expect(data).toEqual({ compareRuns: null });
-  expect(errors).toMatchObject([failure("compareRuns", code, expect.stringMatching(message), details)]);
+  const { data, errors } = outcomeOf(await ask(`{ compareExperiments(ids: ${ids}) { metrics { name } } }`));
+  expect(data).toEqual({ compareExperiments: null });
+  expect(errors).toMatchObject([
+    failure("compareExperiments", code, expect.stringMatching(message), details),
+  ]);
 });
 
 const nothingInCommon = (index: number) =>
@@ -104,10 +108,10 @@ test.each([
   const { ask } = await startGateway({ upstream: service, env });
   const ids = rows.map(({ unique_name }) => unique_name);
   const query = `query ($ids: [ID!]!) {
-    compareRuns(ids: $ids, onlyDifferences: ${onlyDifferences}) { parameters { differs } }
+    compareExperiments(ids: $ids, onlyDifferences: ${onlyDifferences}) { parameters { differs } }
   }`;
   // The second time the responses are kept: they are only compared.
-  expect(await ask(query, { ids })).toMatchObject({ data: { compareRuns: { parameters } } });
+  expect(await ask(query, { ids })).toMatchObject({ data: { compareExperiments: { parameters } } });
   const { all, longest } = await turnsOf(() => ask(query, { ids }));
   // In one piece it is almost all.
   expect(longest / all).toBeLessThan(0.7);

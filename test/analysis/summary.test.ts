@@ -55,7 +55,7 @@ test("groups are told by parameter, status, user and tag, with statistics of eac
     `summary {
       lr: groups(by: ["lr"], metrics: ["loss"]) { values { name value } count statuses { status count } metrics { name mean count leftOut } }
       tag: groups(by: ["tag", "user"], metrics: []) { values { value } count metrics { name } }
-      named: groups(by: ["param.lr", "status"], metrics: []) { count }
+      named: groups(by: ["parameter.lr", "status"], metrics: []) { count }
     }`,
   );
   expect(answer).toEqual(summaryOf(TOLD.groups));
@@ -71,14 +71,14 @@ test("a name is a key of the parameters, or else leads into their objects: in fi
     loss(4, { model: 7 }),
   ];
   const { list, calls, get } = await startRuns(rows);
-  const filter = `(filter: { declarations: [{ name: "model.lr", atLeast: 0.1 }] })`;
-  const found = await list(filter, `nodes { uniqueName declaration(name: "model.lr") }`);
+  const filter = `(filter: { parameters: [{ name: "model.lr", atLeast: 0.1 }] })`;
+  const found = await list(filter, `nodes { uniqueName parameter(name: "model.lr") { value } }`);
   const values = (name: string, value: unknown) => ({ uniqueName: name, declaration: value });
   const nodes = [values("ada.mnist.1", 0.1), values("ada.mnist.2", 0.3)];
   expect(found).toEqual({ data: { project: { experiments: { nodes } } } });
   const answer = await list(
     "",
-    `nodes { declarations(names: ["model.lr", "model.b.1", "x"]) { name value } }
+    `nodes { parameters(names: ["model.lr", "model.b.1", "x"]) { name value } }
      summary {
        parameters { name count }
        groups(by: ["model.lr"], metrics: []) { values { name value } count }
@@ -88,9 +88,9 @@ test("a name is a key of the parameters, or else leads into their objects: in fi
   expect(answer).toMatchObject({ data: { project: { experiments: TOLD.names } } });
   const LIST = "GET ada/mnist/experiments";
   expect(calls()).toEqual([LIST, `${LIST}?limit=500`, WHOLE]);
-  const table = await get("ada.mnist/runs.csv?columns=param.model.lr,param.model");
+  const table = await get("ada.mnist/runs.csv?columns=parameter.model.lr,parameter.model");
   expect(await table.text()).toBe(
-    `param.model.lr,param.model\r\n0.1,"{""lr"":0.1,""b.1"":1}"\r\n0.3,"{""lr"":0.2}"\r\n,\r\n,7\r\n`,
+    `parameter.model.lr,parameter.model\r\n0.1,"{""lr"":0.1,""b.1"":1}"\r\n0.3,"{""lr"":0.2}"\r\n,\r\n,7\r\n`,
   );
   const all = await (await get("ada.mnist/runs.csv")).text();
   expect(all.split("\r\n")[0]).toMatch(/,param\.model,param\.model\.b\.1,param\.model\.lr,metric\.loss$/);
@@ -152,8 +152,8 @@ test("importance is the rank correlation of a metric with each parameter that ha
 test("a page and two summaries read the list in its order and once as a whole", async () => {
   const { list, calls } = await startRuns(TOLD.rows, { env: { MAX_PAGE_SIZE: "2" } });
   const { data } = await list(
-    "(first: 1, order: { field: CREATED_AT })",
-    `nodes { uniqueName } summary { scanned isComplete } again: summary { statuses { count } } part: summary(scan: 3) { scanned total isComplete }`,
+    "(first: 1, order: { by: { field: CREATED_AT } })",
+    `nodes { uniqueName } summary { scanned isComplete } again: summary { statuses { count } } part: summary(maxScannedRows: 3) { scanned total isComplete }`,
   );
   expect(data).toEqual({
     project: {
@@ -179,11 +179,11 @@ test("a page and two summaries read the list in its order and once as a whole", 
 
 test("the page that the arguments name is not read where only figures are selected", async () => {
   const { list, calls } = await startRuns(TOLD.rows);
-  const cursor = await list("(first: 2, order: { field: CREATED_AT })", "pageInfo { endCursor }");
+  const cursor = await list("(first: 2, order: { by: { field: CREATED_AT } })", "pageInfo { endCursor }");
   expect(cursor.errors).toBeUndefined();
   const after = JSON.stringify(listIn(cursor, "project.experiments").pageInfo.endCursor);
   const { data } = await list(
-    `(first: 2, after: ${after}, order: { field: CREATED_AT })`,
+    `(first: 2, after: ${after}, order: { by: { field: CREATED_AT } })`,
     "summary { scanned }",
   );
   expect({ data }).toEqual(summaryOf({ scanned: 5 }));
@@ -206,7 +206,7 @@ test("of a page that is longer than was asked for it has only so many runs, and 
   const { list } = await startRuns([], {
     answer: () => ({ json: { count: 5, next: null, results: TOLD.rows } }),
   });
-  expect(await list("", "summary(scan: 3) { scanned total isComplete }")).toEqual(
+  expect(await list("", "summary(maxScannedRows: 3) { scanned total isComplete }")).toEqual(
     summaryOf({ scanned: 3, total: 5, isComplete: false }),
   );
 });

@@ -60,13 +60,12 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     await page.keyboard.press("Control+Enter");
     await answerOf(page).getByText('"ada.mnist.1.27"').waitFor();
 
-    const opened = "WhyFailed LiveLog StartPage GroupGraph Restart ClusterPage RunLog Origin BestRuns".split(
-      " ",
-    );
+    const opened =
+      "WhyFailed LiveLog StartPage GroupGraph Restart ClusterPage RunLog Origin BestExperiments".split(" ");
     for (const name of opened) await openOperation(page, name);
     const names = ["Welcome", ...opened];
     expect(await page.getByRole("tab").allTextContents()).toEqual(names);
-    await expect.poll(() => isOnScreen(tabOf(page, "BestRuns"), WIDE), SHOWN).toBe(true);
+    await expect.poll(() => isOnScreen(tabOf(page, "BestExperiments"), WIDE), SHOWN).toBe(true);
     for (const name of ["Restart", "Welcome"]) await choose(page, name);
     await choose(page, "GroupGraph");
     await reload(page, "GroupGraph");

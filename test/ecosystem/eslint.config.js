@@ -55,10 +55,10 @@ const VALUES = [
   "PlatformVersion",
   "RandomSearch",
   "RunCommand",
-  "RunComparison",
+  "ExperimentComparison",
   "RunConfig",
-  "RunGroup",
-  "RunSummary",
+  "Breakdown",
+  "ExperimentSummary",
   "RunUpdate",
   "StatusCount",
 ];

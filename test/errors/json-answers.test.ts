@@ -20,7 +20,7 @@ async function start() {
       const bytes = typeof text === "string" ? Buffer.from(text) : text;
       reported = Buffer.concat([Buffer.from('{"id": 2, "declarations": {"it": '), bytes, Buffer.from("}}")]);
       const answer = (await ask(
-        `{ experiment(id: "ada.mnist.2") { it: declaration(name: "it") } }`,
+        `{ experiment(id: "ada.mnist.2") { it: parameter(name: "it") { value } } }`,
       )) as Answer<{
         readonly experiment: { readonly it: unknown } | null;
       }>;

@@ -39,13 +39,13 @@ test("metrics are a row for each value, with its step and time within its run", 
 
 test("metrics can be some of them, and have columns of their run", async () => {
   const { get } = await startExports(answer);
-  const chosen = { names: "loss", columns: "param.lr,step,value" };
+  const chosen = { names: "loss", columns: "parameter.lr,step,value" };
   expect(await (await get(`${PROJECT}/metrics.ndjson${query(chosen)}`)).text()).toBe(
     [
-      '{"param.lr":0.1,"step":0,"value":2}',
-      '{"param.lr":0.1,"step":1,"value":1}',
-      '{"param.lr":0.1,"step":2,"value":null}',
-      '{"param.lr":0.2,"step":0,"value":3}',
+      '{"parameter.lr":0.1,"step":0,"value":2}',
+      '{"parameter.lr":0.1,"step":1,"value":1}',
+      '{"parameter.lr":0.1,"step":2,"value":null}',
+      '{"parameter.lr":0.2,"step":0,"value":3}',
       "",
     ].join("\n"),
   );

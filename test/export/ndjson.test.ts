@@ -7,13 +7,13 @@ test("runs as NDJSON are an object a line, each with all columns", async () => {
     row(2, { tags: null, declarations: { layers: [64, 32] }, last_metric: { loss: 0.5 } }),
   ]);
   const response = await get(
-    `${PROJECT}/runs.ndjson?columns=uniqueName,tags,param.lr,param.act,param.layers,metric.loss`,
+    `${PROJECT}/runs.ndjson?columns=uniqueName,tags,parameter.lr,parameter.act,parameter.layers,metric.loss`,
   );
   expect(response.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
   expect(await response.text()).toBe(
     [
-      '{"uniqueName":"ada.mnist.1","tags":["a"],"param.lr":0.1,"param.act":"=x","param.layers":null,"metric.loss":null}',
-      '{"uniqueName":"ada.mnist.2","tags":null,"param.lr":null,"param.act":null,"param.layers":[64,32],"metric.loss":0.5}',
+      '{"uniqueName":"ada.mnist.1","tags":["a"],"parameter.lr":0.1,"parameter.act":"=x","parameter.layers":null,"metric.loss":null}',
+      '{"uniqueName":"ada.mnist.2","tags":null,"parameter.lr":null,"parameter.act":null,"parameter.layers":[64,32],"metric.loss":0.5}',
       "",
     ].join("\n"),
   );

@@ -23,9 +23,9 @@ describe("runs as CSV", () => {
       row(1, { last_status: "succeeded", declarations: { lr: 0.1 }, last_metric: { loss: 0.25 } }),
       row(2, { last_status: "created", declarations: { lr: 1e-7, act: "relu" }, last_metric: {} }),
     ]);
-    const response = await get(`${PROJECT}/runs.csv?columns=uniqueName,status,param.lr,metric.loss`);
+    const response = await get(`${PROJECT}/runs.csv?columns=uniqueName,status,parameter.lr,metric.loss`);
     expect(await response.text()).toBe(
-      "uniqueName,status,param.lr,metric.loss\r\nada.mnist.1,SUCCEEDED,0.1,0.25\r\nada.mnist.2,CREATED,1e-7,\r\n",
+      "uniqueName,status,parameter.lr,metric.loss\r\nada.mnist.1,SUCCEEDED,0.1,0.25\r\nada.mnist.2,CREATED,1e-7,\r\n",
     );
     expect(calls()).toEqual([`${LIST}?${SORT}&limit=500`]);
     expect(response.status).toBe(200);
@@ -45,7 +45,7 @@ describe("runs as CSV", () => {
       row(2, { ...WHOLE, finished_at: null, declarations: { a: [64, 32] }, last_metric: null }),
     ]);
     expect(lines(await (await get(`${PROJECT}/runs.csv`)).text())).toEqual([
-      "id,uniqueName,name,description,user,status,tags,experimentGroup,buildJob,original,createdAt,updatedAt,startedAt,finishedAt,durationSeconds,param.a,param.b,param.lr,metric.loss",
+      "id,uniqueName,name,description,user,status,tags,experimentGroup,buildJob,original,createdAt,updatedAt,startedAt,finishedAt,durationSeconds,parameter.a,parameter.b,parameter.lr,metric.loss",
       `${globalId("Experiment:ada/mnist/1")},ada.mnist.1,first,"A, or B",ada,SUCCEEDED,"[""a""]",ada.mnist.5,,,2026-01-01T00:00:00Z,2026-01-01T00:02:00Z,2026-01-01T00:00:10Z,2026-01-01T00:01:10.5Z,60.5,,1,0.1,0.25`,
       `${globalId("Experiment:ada/mnist/2")},ada.mnist.2,first,"A, or B",ada,SUCCEEDED,"[""a""]",ada.mnist.5,,,2026-01-02T00:00:00Z,2026-01-01T00:02:00Z,2026-01-01T00:00:10Z,,,"[64,32]",,,`,
     ]);
@@ -60,9 +60,9 @@ describe("runs as CSV", () => {
     const response = await get(`${PROJECT}/runs.csv`);
     const [head = "", ...body] = lines(await response.text());
     expect(response.headers.get("x-total-count")).toBe("5");
-    expect(head.split(",").slice(-2)).toEqual(["param.lr", "others"]);
+    expect(head.split(",").slice(-2)).toEqual(["parameter.lr", "others"]);
     expect(body.map((line) => line.split(",")[1])).toEqual(rows.map(({ unique_name }) => unique_name));
-    const others = [3, 4, 5].map((depth) => `,"{""param.depth"":${depth}}"`);
+    const others = [3, 4, 5].map((depth) => `,"{""parameter.depth"":${depth}}"`);
     expect(body.map((line) => /,(\d*,(?:"[^]*")?)$/.exec(line)?.[1])).toEqual(["1,", "2,", ...others]);
     expect(inOrder()).toEqual(PAGES);
   });
@@ -95,7 +95,7 @@ describe("runs as CSV", () => {
   test("have no cell that a spreadsheet would execute, and numbers as they are", async () => {
     const declarations = Object.fromEntries(CELLS.map(({ name, value }) => [name, value]));
     const { get } = await startExports([row(1, { declarations })]);
-    const columns = CELLS.map(({ name }) => `param.${name}`).join();
+    const columns = CELLS.map(({ name }) => `parameter.${name}`).join();
     const text = await (await get(`${PROJECT}/runs.csv${query({ columns })}`)).text();
     expect(text).toBe(`${columns}\r\n${CELLS.map(({ cell }) => cell).join()}\r\n`);
   });

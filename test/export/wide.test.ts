@@ -18,10 +18,10 @@ describe("an export of runs with more parameters than a table can show", () => {
   test("has long names only in the lines of the runs that have them", async () => {
     const long = named(400, (index) => padded(index).padEnd(9_000, "x"));
     const [first, second] = await linesOf({ declarations: { lr: 1, ...long } }, { declarations: { lr: 2 } });
-    expect([first?.["param.lr"], second?.["param.lr"], second?.["others"]]).toEqual([1, 2, null]);
+    expect([first?.["parameter.lr"], second?.["parameter.lr"], second?.["others"]]).toEqual([1, 2, null]);
     // Nothing is lost.
     expect(Object.keys({ ...first, ...Object(first?.["others"]) })).toEqual(
-      expect.arrayContaining(Object.keys(long).map((name) => `param.${name}`)),
+      expect.arrayContaining(Object.keys(long).map((name) => `parameter.${name}`)),
     );
     expect(JSON.stringify(second).length).toBeLessThan(40_000);
   });
@@ -32,13 +32,15 @@ describe("an export of runs with more parameters than a table can show", () => {
       { declarations: { ...named(300, (index) => `zz${index}`), shared: 2 }, last_metric: {} },
     );
     const columns = Object.keys(first ?? {});
-    expect(columns.filter((name) => name.startsWith("param."))).toHaveLength(500);
+    expect(columns.filter((name) => name.startsWith("parameter."))).toHaveLength(500);
     expect(columns.slice(-2)).toEqual(["metric.loss", "others"]);
-    expect([first?.["param.shared"], second?.["param.shared"], first?.["metric.loss"]]).toEqual([1, 2, 1]);
+    expect([first?.["parameter.shared"], second?.["parameter.shared"], first?.["metric.loss"]]).toEqual([
+      1, 2, 1,
+    ]);
     // Nothing is lost.
     const counts = [first, second].map((line) => {
       const given = Object.entries(line ?? {}).filter(
-        ([name, value]) => name.startsWith("param.") && value !== null,
+        ([name, value]) => name.startsWith("parameter.") && value !== null,
       );
       return given.length + Object.keys(Object(line?.["others"])).length;
     });
@@ -49,7 +51,7 @@ describe("an export of runs with more parameters than a table can show", () => {
     const nested = (levels: number): object =>
       Array.from({ length: levels }).reduce<object>((inner) => ({ k: inner }), { lr: 1 });
     const [first, second] = await linesOf({ declarations: nested(7) }, { declarations: nested(9) });
-    const path = "param.k.k.k.k.k.k.k";
+    const path = "parameter.k.k.k.k.k.k.k";
     expect([first?.[`${path}.lr`], first?.[`${path}.k`]]).toEqual([1, null]);
     expect([second?.[`${path}.lr`], second?.[`${path}.k`]]).toEqual([null, { k: { lr: 1 } }]);
   });
@@ -57,12 +59,12 @@ describe("an export of runs with more parameters than a table can show", () => {
   test("has of two parameters with one name the one that others show", async () => {
     const given = { ...named(600, (index) => `own${index}`), "a.b": { c: 2 }, a: { "b.c": 1 } };
     const [first] = await linesOf({ declarations: given }, { declarations: { lr: 1 } });
-    expect({ ...first, ...Object(first?.["others"]) }).toMatchObject({ "param.a.b.c": 2 });
+    expect({ ...first, ...Object(first?.["others"]) }).toMatchObject({ "parameter.a.b.c": 2 });
   });
 
   test("has the names that its caller wants", async () => {
     const { get } = await startExports([row(1, { declarations: named(600, padded) })]);
-    const response = await get(`${PROJECT}/runs.csv?columns=param.p599,param.p000`);
-    expect(await response.text()).toBe("param.p599,param.p000\r\n599,0\r\n");
+    const response = await get(`${PROJECT}/runs.csv?columns=parameter.p599,parameter.p000`);
+    expect(await response.text()).toBe("parameter.p599,parameter.p000\r\n599,0\r\n");
   });
 });

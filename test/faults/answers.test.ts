@@ -99,7 +99,7 @@ test("an object of values has at most 10,000 names; with more it reads as null",
     ),
   );
   const query = `{
-    experiment(id: "ada.mnist.42") { name latestMetrics(names: ["n9999"]) { value } lastMetricValue(name: "n9999") }
+    experiment(id: "ada.mnist.42") { name latestMetrics(names: ["n9999"]) { value } latestMetric(name: "n9999") { value } }
     group(id: "ada.mnist.5") { name hptuning { concurrency matrix { name } } }
   }`;
   const within = (await ask(query)) as Answer<{ group: { hptuning: { matrix: unknown[] } } }>;

@@ -125,7 +125,7 @@ describe("what is completed is counted while it is made", () => {
     ["values 190 levels deep", Array(10).fill(JSON.parse("[".repeat(190) + "]".repeat(190)))],
   ])("bytes of %s", async (_, value) => {
     const { ask } = await startConfig(value, { MAX_RESULT_BYTES: "1000" });
-    expect(await ask('{ experiment(id: "ada.mnist.42") { declaration(name: "it") } }')).toEqual({
+    expect(await ask('{ experiment(id: "ada.mnist.42") { parameter(name: "it") { value } } }')).toEqual({
       errors: bytes(1_000),
     });
   });

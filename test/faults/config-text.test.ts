@@ -44,7 +44,7 @@ describe("the text of a configuration", () => {
   test("is parsed once, however many fields ask for it, and not for other fields or that of a group", async () => {
     const parsed = countParsed();
     const { ask } = await startText("kind: experiment");
-    const others = `{ experiment(id: "ada.mnist.42") { name tags declarations { name } } group(id: "ada.mnist.5") { content } }`;
+    const others = `{ experiment(id: "ada.mnist.42") { name tags parameters { name } } group(id: "ada.mnist.5") { content } }`;
     expect(await ask(others)).toEqual({
       data: {
         experiment: { name: "base", tags: null, declarations: null },

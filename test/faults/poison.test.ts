@@ -216,7 +216,7 @@ test("a JSON value may have any key: `then` makes no promise of it", async () =>
   const odd: unknown = JSON.parse(`{ "then": "that", "toJSON": 1 }`);
   const { ask } = await startBefore(() => ({ json: { id: 5, declarations: { odd }, config: odd } }));
   expect(
-    await ask(`{ experiment(id: "alice.mnist.5") { declaration(name: "odd") config { raw } } }`),
+    await ask(`{ experiment(id: "alice.mnist.5") { parameter(name: "odd") { value } config { raw } } }`),
   ).toEqual({
     data: { experiment: { declaration: odd, config: { raw: odd } } },
   });

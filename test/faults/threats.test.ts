@@ -25,7 +25,7 @@ describe("an answer of the service cannot bring the gateway down", () => {
   ])("by its depth: %s", async (_, text) => {
     let reported: FakeResponse = jsonText(text);
     const { ask } = await startBefore(() => reported);
-    const query = `{ experiment(id: "ada.mnist.42") { name declarations { name value } latestMetrics { raw } config { cmd: version } } gateway { __typename } }`;
+    const query = `{ experiment(id: "ada.mnist.42") { name parameters { name value } latestMetrics { raw } config { cmd: version } } gateway { __typename } }`;
     const answer = (await ask(query)) as Answer<{ gateway: object }>;
     expect(codesOf(answer)).not.toContain("INTERNAL_SERVER_ERROR");
     expect(answer.data.gateway).toEqual({ __typename: "GatewayInfo" });

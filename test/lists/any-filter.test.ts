@@ -89,7 +89,7 @@ const saidBy = ({ createdAt, metrics = [], declarations = [], ...input }: Input)
 ];
 
 const QUERY = `query ($filter: RunFilter) { project(id: "ada.mnist") {
-  experiments(filter: $filter) { totalCount scan { rowsRead } }
+  experiments(filter: $filter) { totalCount scan { scannedRows } }
 } }`;
 
 async function startReader() {

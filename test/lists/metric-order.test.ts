@@ -10,7 +10,7 @@ import UNKNOWN_METRICS from "./unknown-metrics.json" with { type: "json" };
 const QUERY = `query ($first: Int = 24, $after: String, $order: RunOrder, $filter: RunFilter, $query: String) {
   group(id: "ada.mnist.1") {
     experiments(first: $first, after: $after, order: $order, filter: $filter, query: $query) {
-      nodes { loss: lastMetricValue(name: "loss") }
+      nodes { loss: latestMetric(name: "loss") { value } }
       totalCount
       pageInfo { endCursor }
     }
@@ -55,7 +55,7 @@ describe("the order by a metric", () => {
   });
 });
 
-const UNKNOWN = 'order.metric: expected a metric of the list, got "lss", which no experiment has';
+const UNKNOWN = 'order.by.metric: expected a metric of the list, got "lss", which no experiment has';
 
 test.each(UNKNOWN_METRICS)(
   "a metric that no experiment has is told: $what",
@@ -75,7 +75,7 @@ test.each(UNKNOWN_METRICS)(
 
 test("a list without experiments is empty by any metric", async () => {
   const { ask } = await startRows([]);
-  expect(await ask(inProject(`experiments(order: { metric: "lss" }) { totalCount }`))).toEqual({
+  expect(await ask(inProject(`experiments(order: { by: { metric: "lss" } }) { totalCount }`))).toEqual({
     data: { project: { experiments: { totalCount: 0 } } },
   });
 });
@@ -84,7 +84,7 @@ test("a server of a file is asked in its own parameters", async () => {
   const profile =
     'extends: polyaxon-0.4\nmetricOrders: {DESC: {order_by: "metrics/{metric}", direction: desc}}';
   const { ask, calls } = await startRows([], { UPSTREAM_PROFILE: profileFile(profile) });
-  const list = `experiments(order: {metric: "loss", direction: DESC}) { totalCount }`;
+  const list = `experiments(order: { by: { metric: "loss" }, direction: DESC }) { totalCount }`;
   expect(errorsOf(await ask(inProject(list)))).toEqual([]);
   expect(calls()).toContain(
     "GET ada/mnist/experiments?order_by=metrics%2Floss&direction=desc&query=metric.loss%3A%3E%3D-1e308",

@@ -5,7 +5,7 @@ import { startProfile } from "../support/profiles.ts";
 import { startRows } from "./rows.ts";
 
 const QUERY = `query ($first: Int, $offset: Int, $after: String) { project(id: "ada.mnist") {
-  experiments(first: $first, offset: $offset, after: $after, order: { field: CREATED_AT, direction: ASC }) {
+  experiments(first: $first, offset: $offset, after: $after, order: { by: { field: CREATED_AT }, direction: ASC }) {
     nodes { internalId }
     pageInfo { hasPreviousPage hasNextPage endCursor }
     totalCount

@@ -102,13 +102,13 @@ test("a cursor belongs to its list: another order, filter or parent refuses it",
     ask(
       `{ of: ${parent} { experiments(first: 4, ${args}) { nodes { internalId } pageInfo { hasNextPage endCursor } } } }`,
     );
-  const order = "order: { field: CREATED_AT, direction: ASC }";
+  const order = "order: { by: { field: CREATED_AT }, direction: ASC }";
   const first = listIn(await list(order), "of.experiments");
   const after = `after: "${first.pageInfo.endCursor}"`;
   expect(listIn(await list(`${order}, ${after}`), "of.experiments").nodes[0]).toEqual({ internalId: "5" });
   const requests = service.calls().length;
   for (const [args, parent] of [
-    [`order: { field: CREATED_AT }`],
+    [`order: { by: { field: CREATED_AT } }`],
     [`${order}, filter: { statuses: [FAILED] }`],
     [`${order}, filter: { words: "a" }`],
     [`${order}, query: "id:1"`],

@@ -112,7 +112,7 @@ describe("a record at which the server fails whenever it is read", () => {
   }
   const DETAIL = "GET ada/mnist/experiments/7/";
   const LIST = "GET ada/mnist/experiments?query=id%3A7&limit=100";
-  const FIELDS = `name status tags lastMetricValue(name: "loss")`;
+  const FIELDS = `name status tags latestMetric(name: "loss") { value }`;
   const known = { name: "odd", status: "RUNNING", tags: ["a"], lastMetricValue: null };
   const failed = (at: string, route = "{owner}/{project}/experiments/{id}/", more: object = {}) =>
     failure(at, "UPSTREAM_ERROR", "The service answered 500.", {

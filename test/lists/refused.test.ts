@@ -12,14 +12,14 @@ const OWN = "a name that the server has no column of its own for";
 const byMetric = (names: string, expected: string): Row[] =>
   names.split("|").map((name) => {
     const order = `order: { metric: "${name}", direction: ASC }`;
-    return [`experiments(${order})`, `order.metric: expected ${expected}, got "${name}"`];
+    return [`experiments(${order})`, `order.by.metric: expected ${expected}, got "${name}"`];
   });
 
 /** Arguments that are longer than any may be. */
 const TOO_LONG: readonly Row[] = (
   [
     [
-      `filter: {declarations: {name: "lr", values: "[${"1,".repeat(1_000)}1]"}}`,
+      `filter: { parameters: {name: "lr", values: "[${"1,".repeat(1_000)}1]"}}`,
       "filter: expected at most 2000 characters that the server cannot filter by, got 2005",
     ],
     [`filter: {words: "${"a".repeat(201)}"}`, "filter.words: expected at most 200 characters, got 201"],
@@ -29,12 +29,12 @@ const TOO_LONG: readonly Row[] = (
     ],
     [
       `order: {metric: "${"m".repeat(50_000)}", direction: ASC}`,
-      "order.metric: expected at most 2000 characters, got 50000",
+      "order.by.metric: expected at most 2000 characters, got 50000",
     ],
     [`filter: {allTags: [${'"",'.repeat(2_001)}]}`, "filter.allTags: expected at most 2000 values, got 2001"],
     [
-      `filter: {declarations: {name: "lr", values: [${'"a",'.repeat(2_001)}]}}`,
-      "filter.declarations[0].values: expected at most 2000 values, got 2001",
+      `filter: { parameters: {name: "lr", values: [${'"a",'.repeat(2_001)}]}}`,
+      "filter.parameters[0].values: expected at most 2000 values, got 2001",
     ],
     [`query: "${"x".repeat(2_001)}"`, "query: expected at most 2000 characters, got 2001"],
   ] as const
@@ -60,17 +60,17 @@ const NO_DECLARATIONS = "omittedInLists: {experiments: [declarations]}";
 
 test.each([
   ["filters: {language: null}", "jobs(filter: {statuses: RUNNING})", "the argument `filter`"],
-  ["orders: {CREATED_DESC: null}", "jobs(order: {field: CREATED_AT})", "the order CREATED_DESC."],
+  ["orders: {CREATED_DESC: null}", "jobs(order: { by: { field: CREATED_AT } })", "the order CREATED_DESC."],
   [PAGED_BY_LINKS, "jobs(offset: 20)", "pages at an offset: it lacks the capability `OFFSETS`."],
   [
     "metricOrders: {ASC: null}",
-    `experiments(order: {metric: "loss", direction: ASC})`,
+    `experiments(order: { by: { metric: "loss" }, direction: ASC })`,
     "the order by a metric: it lacks the capability `METRIC_ORDERS`.",
   ],
   [
     NO_DECLARATIONS,
-    `experiments(filter: {declarations: {name: "lr", values: "0.1"}})`,
-    "`filter.declarations[0]` with what it cannot find by itself.",
+    `experiments(filter: { parameters: {name: "lr", values: "0.1"}})`,
+    "`filter.parameters[0]` with what it cannot find by itself.",
   ],
 ])("a server with %s is not asked for %s", async (profile, list, lacks) => {
   const env = { UPSTREAM_PROFILE: profileFile(`extends: polyaxon-0.4\n${profile}`) };

@@ -22,7 +22,7 @@ describe("the runs of a build", () => {
   test("can be filtered and ordered like any list", async () => {
     const { ask, calls } = await startRows(rows);
     await ask(`{ buildJob(id: "ada.mnist.builds.7") { experiments(
-      filter: { statuses: [RUNNING] }, query: "tags:a", order: { field: CREATED_AT, direction: DESC }
+      filter: { statuses: [RUNNING] }, query: "tags:a", order: { by: { field: CREATED_AT }, direction: DESC }
     ) { nodes { internalId } } } }`);
     expect(calls()).toEqual([
       `${EXPERIMENTS}?sort=-created_at%2C-updated_at&query=build%3A7%2Cstatus%3Arunning%2Ctags%3Aa`,
@@ -48,14 +48,14 @@ describe("clones", () => {
     { id: 3, original: "ada.speech.3" },
   ];
   const query = (args = "") => `{ experiment(id: "ada.mnist.3") { clones${args} {
-    nodes { internalId } totalCount scan { rowsRead isComplete }
+    nodes { internalId } totalCount scan { scannedRows isComplete }
   } } }`;
 
   test("are found by a scan, however the group is spelled, and in this project only", async () => {
     const { ask, calls } = await startRows(rows);
     const { data } = await ask(query());
     const nodes = [{ internalId: "9" }, { internalId: "7" }];
-    const scan = { rowsRead: 7, isComplete: true };
+    const scan = { scannedRows: 7, isComplete: true };
     expect(data).toEqual({ experiment: { clones: { nodes, totalCount: 2, scan } } });
     expect(calls()).toEqual([`${EXPERIMENTS}?limit=500`]);
   });

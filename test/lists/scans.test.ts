@@ -21,7 +21,7 @@ const startRuns = (declarations: readonly unknown[], env: Record<string, string>
 
 const LIST = `query ($filter: RunFilter, $first: Int, $after: String, $offset: Int) {
   project(id: "ada.mnist") { experiments(filter: $filter, first: $first, after: $after, offset: $offset) {
-    nodes { internalId } totalCount scan { rowsRead isComplete } pageInfo { hasNextPage endCursor }
+    nodes { internalId } totalCount scan { scannedRows isComplete } pageInfo { hasNextPage endCursor }
   } }
 }`;
 
@@ -40,7 +40,7 @@ describe("parameters are compared with", () => {
     expect(idsOf(page)).toEqual(ids);
     expect(page).toMatchObject({
       totalCount: ids.length,
-      scan: { rowsRead: 6, isComplete: true },
+      scan: { scannedRows: 6, isComplete: true },
       pageInfo: { hasNextPage: false },
     });
     expect(service.inOrder()).toEqual(["GET ada/mnist/experiments?limit=500"]);
@@ -53,9 +53,9 @@ test("what the server can compare narrows the scan, and texts alone need none", 
   const narrowed = { statuses: ["RUNNING"], declarations: [act, { name: "lr", values: ["0.1"] }] };
   expect(await pageOf(ask, { filter: narrowed })).toMatchObject({
     nodes: [{ internalId: "1" }],
-    scan: { rowsRead: 1, isComplete: true },
+    scan: { scannedRows: 1, isComplete: true },
   });
-  expect(await pageOf(ask, { filter: { declarations: [act] } })).toMatchObject({ totalCount: 1, scan: null });
+  expect(await pageOf(ask, { filter: { parameters: [act] } })).toMatchObject({ totalCount: 1, scan: null });
   const query = (text: string) => `query=${encodeURIComponent(text)}`;
   expect(service.inOrder()).toEqual([
     `GET ada/mnist/experiments?${query("status:running,declarations.act:relu")}&limit=500`,
@@ -70,7 +70,7 @@ describe("texts and names that the server cannot be told are compared here", () 
     const answer = await ask(LIST, { filter }, { headers: { "x-rungraph-explain": "1" } });
     const page = listIn(answer, "project.experiments");
     expect(idsOf(page)).toEqual(ids);
-    expect(page).toMatchObject({ totalCount: ids.length, scan: { rowsRead: 3, isComplete: true } });
+    expect(page).toMatchObject({ totalCount: ids.length, scan: { scannedRows: 3, isComplete: true } });
     expect(filters()).toEqual([said]);
     expect(service.seen()[0]?.path).toMatch(/&limit=500$/);
     const { extensions } = answer as unknown as { extensions: { explain: { scans: object[] } } };
@@ -87,13 +87,13 @@ test("a scan that reaches its bound tells so, counts nothing, and goes on behind
   expect(first).toEqual({
     nodes: [],
     totalCount: null,
-    scan: { rowsRead: 4, isComplete: false },
+    scan: { scannedRows: 4, isComplete: false },
     pageInfo: { hasNextPage: true, endCursor: expect.any(String) },
   });
   const second = await pageOf(ask, { filter, after: first.pageInfo.endCursor });
-  expect(second).toMatchObject({ nodes: [{ internalId: "7" }], totalCount: null, scan: { rowsRead: 4 } });
+  expect(second).toMatchObject({ nodes: [{ internalId: "7" }], totalCount: null, scan: { scannedRows: 4 } });
   const last = await pageOf(ask, { filter, after: second.pageInfo.endCursor });
-  expect(last).toMatchObject({ nodes: [], totalCount: null, scan: { rowsRead: 2, isComplete: true } });
+  expect(last).toMatchObject({ nodes: [], totalCount: null, scan: { scannedRows: 2, isComplete: true } });
   expect(service.inOrder()).toEqual(
     ["3", "1&offset=3", "3&offset=4", "1&offset=7", "3&offset=8"].map(
       (page) => `GET ada/mnist/experiments?limit=${page}`,
@@ -122,21 +122,21 @@ test("a walk by scans of any size gives each match once and in order, whatever t
         const found: number[] = [];
         const counts = new Set<number | null>();
         let after: string | null = null;
-        let rowsRead = 0;
+        let scannedRows = 0;
         do {
           const page: Listed = await pageOf(ask, {
-            filter: { declarations: { name: "lr", values: ["1"] } },
+            filter: { parameters: { name: "lr", values: ["1"] } },
             first: first === null ? null : Math.min(first, size),
             after,
           });
           found.push(...idsOf(page));
-          rowsRead += page.scan?.rowsRead ?? 0;
+          scannedRows += page.scan?.scannedRows ?? 0;
           counts.add(page.totalCount);
           after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null;
         } while (after !== null);
         expect(found).toEqual(values.flatMap((lr, index) => (`${lr}` === "1" ? [index + 1] : [])));
         expect([...counts].filter((count) => count !== null && count !== found.length)).toEqual([]);
-        expect(rowsRead).toBeGreaterThanOrEqual(values.length);
+        expect(scannedRows).toBeGreaterThanOrEqual(values.length);
       },
     ),
     { numRuns: cases(15, 100) },
@@ -145,12 +145,12 @@ test("a walk by scans of any size gives each match once and in order, whatever t
 
 test("a scan of a group that matches nothing does not ask whether the group exists, because it has rows", async () => {
   const { ask, service } = await startRuns([{ lr: 2 }]);
-  const query = `{ group(id: "ada.mnist.1") { experiments(filter: { declarations: { name: "lr", atMost: 1 } }) { totalCount } } }`;
+  const query = `{ group(id: "ada.mnist.1") { experiments(filter: { parameters: { name: "lr", atMost: 1 } }) { totalCount } } }`;
   expect(await ask(query)).toEqual({ data: { group: { experiments: { totalCount: 0 } } } });
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments?group=1&limit=500"]);
 });
 
-const wanted = (text: string) => ({ filter: { declarations: [{ name: "lr", values: [text] }] } });
+const wanted = (text: string) => ({ filter: { parameters: [{ name: "lr", values: [text] }] } });
 
 test("a row that does not tell its parameters is an error, not a run that does not match", async () => {
   const { ask } = await startRuns([{ lr: 1 }, undefined]);

@@ -172,7 +172,7 @@ describe("a walk over rows with equal dates gives each row once", () => {
     });
     const headers = { authorization: "token t0ken" };
     const table = await (
-      await fetch(`${url}/export/ada.mnist/runs.csv?columns=param.seed`, { headers })
+      await fetch(`${url}/export/ada.mnist/runs.csv?columns=parameter.seed`, { headers })
     ).text();
     const [, ...seeds] = table.trimEnd().split("\r\n");
     expect(sorted([seeds.map(Number)])).toEqual(numbers(41));

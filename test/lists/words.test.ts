@@ -9,14 +9,14 @@ import WORDS from "./words.json" with { type: "json" };
 const { rows: ROWS, found: FOUND } = WORDS;
 
 const queryOf = (list: string, args: string) =>
-  inProject(`list: ${list}(${args}) { totalCount scan { rowsRead isComplete } nodes { internalId } }`);
+  inProject(`list: ${list}(${args}) { totalCount scan { scannedRows isComplete } nodes { internalId } }`);
 
 const found = (ids: readonly number[]) => ({
   data: {
     project: {
       list: {
         totalCount: ids.length,
-        scan: { rowsRead: ROWS.length, isComplete: true },
+        scan: { scannedRows: ROWS.length, isComplete: true },
         nodes: ids.map((id) => ({ internalId: `${id}` })),
       },
     },
@@ -83,11 +83,11 @@ test("projects are found by words as well", async () => {
     { name: "speech", description: null, tags: ["audio", "digits"] },
     { name: "vision-2", description: `${"-".repeat(20_000)} digits`, tags: null },
   ]);
-  const fields = `{ nodes { name } totalCount scan { rowsRead isComplete } pageInfo { hasNextPage } }`;
+  const fields = `{ nodes { name } totalCount scan { scannedRows isComplete } pageInfo { hasNextPage } }`;
   const page = (...names: string[]) => ({
     nodes: names.map((name) => ({ name })),
     totalCount: names.length,
-    scan: { rowsRead: 3, isComplete: true },
+    scan: { scannedRows: 3, isComplete: true },
     pageInfo: { hasNextPage: false },
   });
   const answer = await ask(`{

@@ -38,7 +38,7 @@ async function start(written: object) {
 const HEADERS = { authorization: "token t0ken", "content-type": "application/json" };
 
 const filtered = (value: string) => `{ project(id: "ada.mnist") {
-  experiments(filter: { declarations: [{ name: "x", values: [${JSON.stringify(value)}] }] }) { nodes { internalId } }
+  experiments(filter: { parameters: [{ name: "x", values: [${JSON.stringify(value)}] }] }) { nodes { internalId } }
 } }`;
 
 const aliases = (count: number, selection: string) => `{ experiment(id: "ada.mnist.experiments.1") {
@@ -56,7 +56,7 @@ const LONG_NAMES = Object.fromEntries(
 
 /** One value of 9 MB below eight names, each of which has all of it as its value. */
 const NESTED = JSON.parse(`${'{"a":'.repeat(8)}"${"x".repeat(9_000_000)}"${"}".repeat(8)}`) as object;
-const NESTED_NAMES = numbers(8).map((level) => `param.${"a.".repeat(level)}a`);
+const NESTED_NAMES = numbers(8).map((level) => `parameter.${"a.".repeat(level)}a`);
 
 test.each<[string, object, string, string]>([
   [

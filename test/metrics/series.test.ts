@@ -230,9 +230,9 @@ test("metrics and latestMetrics keep any name, a value as it came and a number w
   }));
   const answer = await ask(`{ experiment(id: "ada.mnist.42") {
     latestMetrics { name value raw }
-    proto: lastMetricValue(name: "__proto__")
-    constructor: lastMetricValue(name: "constructor")
-    absent: lastMetricValue(name: "toString")
+    proto: latestMetric(name: "__proto__") { value }
+    constructor: latestMetric(name: "constructor") { value }
+    absent: latestMetric(name: "toString") { value }
     metrics { nodes { values { name value raw } some: values(names: ["__proto__", "toString"]) { value } } }
   } }`);
   const values = (proto: object, constructor: object) => [

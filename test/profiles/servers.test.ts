@@ -32,7 +32,7 @@ interface Experiments {
 }
 
 const EXPERIMENTS = `query ($first: Int, $after: String) { project(id: "ada.mnist") {
-  experiments(first: $first, after: $after, order: { field: CREATED_AT, direction: ASC }) {
+  experiments(first: $first, after: $after, order: { by: { field: CREATED_AT }, direction: ASC }) {
     edges { cursor node { internalId } } totalCount pageInfo { hasNextPage endCursor }
   }
 } }`;

@@ -92,7 +92,7 @@ describe("JSON of the upstream service", () => {
 
   test("that is nested more than 200 deep reads as null from there on, and is logged once", async () => {
     const { ask, logged } = await startBeforeRuns(`{"it": ${nested(1_000, "1")}, "lr": 1}`);
-    const query = `{ project(id: "ada.mnist") { experiments { nodes { name it: declaration(name: "it") lr: declaration(name: "lr") } } } }`;
+    const query = `{ project(id: "ada.mnist") { experiments { nodes { name it: parameter(name: "it") { value } lr: parameter(name: "lr") { value } } } } }`;
     for (let turn = 0; turn < 2; turn++)
       expect(await ask(query)).toEqual({
         data: {

@@ -66,8 +66,8 @@ const nested = (levels: number, count: number) =>
 const STORIES: Readonly<Record<string, Case>> = {
   "parameters that a run lacks": [
     run({ declarations: named(2_000) }),
-    ofRun("declarations(names: $names) { name }", { names: many(2_000, "p") }),
-    ofRun("declarations(names: $names) { name }", { names: many(2_000, "none") }),
+    ofRun("parameters(names: $names) { name }", { names: many(2_000, "p") }),
+    ofRun("parameters(names: $names) { name }", { names: many(2_000, "none") }),
   ],
   "metrics that a run lacks": [
     run({ last_metric: named(2_000) }),
@@ -76,8 +76,8 @@ const STORIES: Readonly<Record<string, Case>> = {
   ],
   "one parameter, by many fields": [
     run({ declarations: named(20_000) }),
-    ofRun(times(100, 'declaration(name: "p1")')),
-    ofRun(times(100, 'declaration(name: "none")')),
+    ofRun(times(100, 'parameter(name: "p1") { value }')),
+    ofRun(times(100, 'parameter(name: "none") { value }')),
   ],
   "series of names, by many fields": [
     { ...run({}), "/metrics": page({ id: 1, values: named(1) }) },
@@ -116,8 +116,8 @@ const STORIES: Readonly<Record<string, Case>> = {
   ],
   "an object among many that are looked for": [
     rows({ declarations: { p: named(20_000) } }),
-    ofList(`(filter: { declarations: [{ name: "p", values: $values }] }) { totalCount }`, { values: ["{}"] }),
-    ofList(`(filter: { declarations: [{ name: "p", values: $values }] }) { totalCount }`, {
+    ofList(`(filter: { parameters: [{ name: "p", values: $values }] }) { totalCount }`, { values: ["{}"] }),
+    ofList(`(filter: { parameters: [{ name: "p", values: $values }] }) { totalCount }`, {
       values: many(200, "").map((index) => `{"a":${index}}`),
     }),
   ],
@@ -165,11 +165,11 @@ describe("is walked in turns with other work:", () => {
   const cases: Readonly<Record<string, readonly [answers: Case[0], sent: Sent]>> = {
     "more parameters than a result may have": [
       run({ declarations: named(150_000) }),
-      ofRun("declarations { name }"),
+      ofRun("parameters { name }"),
     ],
     "what many fields look for": [
       run({ declarations: named(1) }),
-      ofRun(times(200, "declarations(names: $names) { name }"), { names: many(300, "none") }),
+      ofRun(times(200, "parameters(names: $names) { name }"), { names: many(300, "none") }),
     ],
     "a long list in each of two runs": [
       {
@@ -178,7 +178,7 @@ describe("is walked in turns with other work:", () => {
         "experiments/2/": row(2, listsOfTwo[1] ?? {}),
       },
       query(
-        `compareRuns(ids: ["ada.mnist.1", "ada.mnist.2"], onlyDifferences: false) { parameters { differs } }`,
+        `compareExperiments(ids: ["ada.mnist.1", "ada.mnist.2"], onlyDifferences: false) { parameters { differs } }`,
       ),
     ],
     "a row in which many words are looked for": [
@@ -196,7 +196,7 @@ describe("is walked in turns with other work:", () => {
     const { url } = await start(rows({ declarations: named(60_000) }));
     const get = async () => (await fetch(`${url}/export/ada.mnist/runs.ndjson`, SIGNED_IN)).text();
     const { others, ...columns } = JSON.parse(await get()) as Readonly<Record<string, object>>;
-    const parameters = Object.keys({ ...columns, ...others }).filter((name) => name.startsWith("param."));
+    const parameters = Object.keys({ ...columns, ...others }).filter((name) => name.startsWith("parameter."));
     expect(parameters).toHaveLength(60_000);
     expect(await longestShareOf(get)).toBeLessThan(0.5);
   });
@@ -208,7 +208,7 @@ describe("is walked in turns with other work:", () => {
       (await fetch(`${url}/export/ada.mnist/runs.ndjson${columns}`, SIGNED_IN)).text();
     await get("");
     const looks = stopwatchRuns();
-    await get("?columns=param.p1");
+    await get("?columns=parameter.p1");
     const before = looks();
     await get("");
     // After each of its rows for parameters and for metrics.

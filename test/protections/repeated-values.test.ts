@@ -60,7 +60,7 @@ test("names that are given twice are looked for once", async () => {
   const { ask, service } = await start([run], [{ id: 7, values: { b: 5, a: 6 } }]);
   const answer = await ask(`{ experiment(id: "ada.mnist.1") {
     latestMetrics(names: ["b", "a", "b", "none", "none"]) { name value }
-    declarations(names: ["y", "y", "x"]) { name value }
+    parameters(names: ["y", "y", "x"]) { name value }
     metrics { nodes { values(names: ["a", "a"]) { name value } } }
   } }`);
   const named = (name: string, value: number) => ({ name, value });

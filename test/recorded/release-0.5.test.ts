@@ -22,7 +22,7 @@ test("from 0.5 on, `params` are the declarations, and `content`, YAML or JSON, i
   });
   const config = "config { version kind build { image buildSteps } run { cmd } raw }";
   const answer = await ask(`{
-    experiment(id: "alice.mnist.1") { name declarations { name value } ${config} }
+    experiment(id: "alice.mnist.1") { name parameters { name value } ${config} }
     job(id: "alice.mnist.jobs.1") { name ${config} }
     buildJob(id: "alice.mnist.builds.1") { ${config} }
     group(id: "alice.mnist.1") { content }

@@ -48,7 +48,7 @@ test("long integers keep their digits as parameters and are numbers as metrics",
   const { url } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const headers = { authorization: "token t0ken" };
   const find = async (declared: string, fields: string) => {
-    const query = `{ project(id: "ada.mnist") { experiments(filter: { declarations: [{ name: ${declared} }] }) { nodes { ${fields} } } } }`;
+    const query = `{ project(id: "ada.mnist") { experiments(filter: { parameters: [{ name: ${declared} }] }) { nodes { ${fields} } } } }`;
     return /\[.*\]/s.exec(await (await post(`${url}/graphql`, { query })).text())?.[0];
   };
   // Node.js 20 has no other JSON for them than texts.
@@ -57,7 +57,7 @@ test("long integers keep their digits as parameters and are numbers as metrics",
   expect(
     await find(
       `"seed", values: ["9007199254740993"]`,
-      "declarations { name value } latestMetrics { value raw }",
+      "parameters { name value } latestMetrics { value raw }",
     ),
   ).toBe(
     `[{"declarations":[{"name":"all","value":[1,${seed}]},{"name":"seed","value":${seed}},{"name":"small","value":-9007199254740991}],` +
@@ -67,7 +67,7 @@ test("long integers keep their digits as parameters and are numbers as metrics",
   const second = `[{"uniqueName":"ada.mnist.2"}]`;
   expect(await find(`"all", values: ["[1, 9007199254740993]"]`, "uniqueName")).toBe(second);
   expect(await find(`"seed", values: ["9007199254740993"], atLeast: 9e15`, "uniqueName")).toBe(second);
-  const columns = "param.seed,param.all,metric.steps,metric.loss";
+  const columns = "parameter.seed,parameter.all,metric.steps,metric.loss";
   const exported = async (format: string) => {
     const path = `${globalId("Project:ada/mnist")}/runs.${format}?columns=${columns}`;
     return (await (await fetch(`${url}/export/${path}`, { headers })).text()).trimEnd().split(/\r?\n/).at(-1);
@@ -75,7 +75,7 @@ test("long integers keep their digits as parameters and are numbers as metrics",
   const list = `"[1,${seed.replaceAll('"', '""')}]"`;
   expect(await exported("csv")).toBe(`9007199254740993,${list},12345678901234567000,100000000000000000000`);
   expect(await exported("ndjson")).toBe(
-    `{"param.seed":${seed},"param.all":[1,${seed}],"metric.steps":12345678901234567000,"metric.loss":100000000000000000000}`,
+    `{"parameter.seed":${seed},"parameter.all":[1,${seed}],"metric.steps":12345678901234567000,"metric.loss":100000000000000000000}`,
   );
 });
 

@@ -9,8 +9,8 @@ const ask = async (record: object, selection: string) => {
   return answer;
 };
 
-const NAMES = `all: declarations { name value } some: declarations(names: ["lr", "no"]) { name value }
-  lr: declaration(name: "lr") none: declaration(name: "toString")`;
+const NAMES = `all: parameters { name value } some: parameters(names: ["lr", "no"]) { name value }
+  lr: parameter(name: "lr") { value } none: parameter(name: "toString") { value }`;
 
 test("parameters are told by name, in order, whatever their names", async () => {
   const declarations = JSON.parse('{"lr": 0.1, "layers": [1, 2], "__proto__": "x", "opt": null}') as object;
@@ -55,7 +55,7 @@ test("a metric is found by its name, else by its path", async () => {
   expect(
     await ask(
       { last_metric: metrics },
-      `latestMetrics(names: ${names}) { name value raw } lastMetricValue(name: "m.acc.top")`,
+      `latestMetrics(names: ${names}) { name value raw } latestMetric(name: "m.acc.top") { value }`,
     ),
   ).toEqual({
     data: {
@@ -79,8 +79,8 @@ const nested = (levels: number, value: unknown) =>
 const EIGHT = "k0.k1.k2.k3.k4.k5.k6.k7";
 
 test("names lead through eight levels of objects; a deeper object is a value", async () => {
-  const selection = `value: declaration(name: "${EIGHT}") deeper: declaration(name: "${EIGHT}.k8")
-    some: declarations(names: ["${EIGHT}", "${EIGHT}.k8", "k0.k1"]) { name }`;
+  const selection = `value: parameter(name: "${EIGHT}") { value } deeper: parameter(name: "${EIGHT}.k8") { value }
+    some: parameters(names: ["${EIGHT}", "${EIGHT}.k8", "k0.k1"]) { name }`;
   expect(await ask({ declarations: nested(9, 1) }, selection)).toEqual({
     data: {
       experiment: { value: { k8: 1 }, deeper: null, some: [{ name: "k0.k1" }, { name: EIGHT }] },
@@ -91,7 +91,7 @@ test("names lead through eight levels of objects; a deeper object is a value", a
 test("parameters whose keys have dots are found; of two ways the longest first key counts", async () => {
   const declarations = { a: { "b.c": 1, "b.d": { e: 2 } }, "a.b": { c: 3 }, "x.": { ".y": 4 }, "": { z: 5 } };
   const names = ["a.b.c", "a.b.d.e", "a.b", "x...y", ".z", "a.b.d", "a.c"];
-  const selection = `declarations(names: ${JSON.stringify(names)}) { name value }`;
+  const selection = `parameters(names: ${JSON.stringify(names)}) { name value }`;
   expect(await ask({ declarations }, selection)).toEqual({
     data: {
       experiment: {

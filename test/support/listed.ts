@@ -11,7 +11,7 @@ export interface Listed {
     readonly startCursor: string | null;
     readonly endCursor: string | null;
   };
-  readonly scan: { readonly rowsRead: number; readonly isComplete: boolean } | null;
+  readonly scan: { readonly scannedRows: number; readonly isComplete: boolean } | null;
 }
 
 /** The list at a place of an answer: `project.experiments`. */

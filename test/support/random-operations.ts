@@ -65,7 +65,7 @@ export const listOperation = ({ leftOut, depth }: Omit<Material, "roots">): fc.A
         y: __typename @include(if: $yes) n: __typename @include(if: $no)
         project(id: "ada.mnist") {
           a: experiments(first: 9) { nodes { ...Whole buildJob { ...Built } } }
-          b: experiments(first: 9, order: { field: CREATED_AT }) { nodes { ...Whole } }
+          b: experiments(first: 9, order: { by: { field: CREATED_AT } }) { nodes { ...Whole } }
         }
         run(id: "ada.mnist.42") { ... on Experiment { ...Whole buildJob ${build} experimentGroup { id description } } }
         group(id: "ada.mnist.1") { experiments(first: 5) { nodes { buildJob ${build} experimentGroup { id description } } } }

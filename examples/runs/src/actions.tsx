@@ -69,7 +69,7 @@ export function Actions({ of, offered }: ActionsProps) {
         </Button>
       )}
       <NewRun of={run} offered={offered} />
-      <Restart of={run} isFixed={!offered.includes("RESTART_DECLARATIONS")} />
+      <Restart of={run} isFixed={!offered.includes("RESTART_PARAMETERS")} />
       <Button
         isOff={bookmarked.fetching}
         onClick={() => void bookmark({ ids: [id], isBookmarked: !isBookmarked })}

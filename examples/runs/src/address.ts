@@ -8,7 +8,7 @@ export interface Address {
   readonly run?: string | undefined;
   /**
    * Name of the metric by which the list is sorted, best first (`loss`) or worst first (`loss:worst`), or a date and a direction
-   * (`FINISHED_DESC`), or what only this page sorts by (`param.lr:desc`, see `sort.ts`). Undefined: newest first.
+   * (`FINISHED_DESC`), or what only this page sorts by (`parameter.lr:desc`, see `sort.ts`). Undefined: newest first.
    */
   readonly sort?: string | undefined;
   /** What runs of the list have: words in their texts, one of some statuses, a tag, a parameter (`lr>=0.02`), a metric (`loss<0.3`). */

@@ -27,9 +27,9 @@ const PARTS = [
   "ParameterRange",
   "ProjectConnection",
   "RunConfig",
-  "RunComparison",
-  "RunGroup",
-  "RunSummary",
+  "ExperimentComparison",
+  "Breakdown",
+  "ExperimentSummary",
   "RunUpdate",
   "StatusRecordConnection",
 ];

@@ -15,7 +15,7 @@ import { Sheet } from "./sheet.tsx";
 
 const compareQuery = graphql(`
   query Compare($ids: [ID!]!, $maxPoints: Int!) {
-    compareRuns(ids: $ids, onlyDifferences: false) {
+    compareExperiments(ids: $ids, onlyDifferences: false) {
       ...Differences
       ...Parallel
       runs {
@@ -64,7 +64,7 @@ export function Compare({ address }: { address: Address }) {
     // One run is compared with nothing: the page asks for another.
     pause: ids.length < 2,
   });
-  const comparison = ids.length < 2 ? undefined : data?.compareRuns;
+  const comparison = ids.length < 2 ? undefined : data?.compareExperiments;
   const runs = thereOf(comparison?.runs ?? []);
   const lost = comparison && runs.length < ids.length ? ids : [];
   const missing = [...absent, ...lost.filter((name) => !runs.some((run) => run.uniqueName === name))];

@@ -10,7 +10,7 @@ import { Status } from "./status.tsx";
 import { Swatch } from "./colours.tsx";
 
 const differencesFragment = graphql(`
-  fragment Differences on RunComparison {
+  fragment Differences on ExperimentComparison {
     runs {
       id
       uniqueName

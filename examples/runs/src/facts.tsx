@@ -10,7 +10,7 @@ import { parametersOf, textOf } from "./parameters.ts";
 const factsFragment = graphql(`
   fragment Facts on Experiment {
     id
-    declarations {
+    parameters {
       name
       value
     }

@@ -14,7 +14,7 @@ const mattersFragment = graphql(`
     nodes {
       id
       uniqueName
-      declarations {
+      parameters {
         name
         value
       }
@@ -53,7 +53,7 @@ const mattersFragment = graphql(`
   }
 `);
 
-/** What `GroupSummary` and `BestRuns` of `schema/operations` ask for. A hundred runs are one request. */
+/** What `GroupSummary` and `BestExperiments` of `schema/operations` ask for. A hundred runs are one request. */
 const mattersQuery = graphql(`
   query Matters($id: ID!, $isGroup: Boolean!, $filter: RunFilter, $metric: String!, $by: String!) {
     group(id: $id) @include(if: $isGroup) {
@@ -81,7 +81,7 @@ export function Matters({ address }: { address: Address }) {
       isGroup: isGroup(list),
       filter: viewOf(address).filter,
       metric,
-      by: by === "status" ? by : `param.${by}`,
+      by: by === "status" ? by : `parameter.${by}`,
     },
   });
   const found = readFragment(mattersFragment, (data?.group ?? data?.project)?.experiments);

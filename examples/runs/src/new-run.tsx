@@ -20,7 +20,7 @@ const newRunFragment = graphql(`
       config {
         raw
       }
-      declarations {
+      parameters {
         name
         value
       }

@@ -9,7 +9,7 @@ import { type Scale, scaleOf } from "./scale.ts";
 import { useWidthOf } from "./width.ts";
 
 const parallelFragment = graphql(`
-  fragment Parallel on RunComparison {
+  fragment Parallel on ExperimentComparison {
     runs {
       id
       uniqueName

@@ -7,7 +7,7 @@ const projectCardFragment = graphql(`
   fragment ProjectCard on Project {
     id
     uniqueName
-    groups(first: 5, order: { field: CREATED_AT }) {
+    groups(first: 5, order: { by: { field: CREATED_AT } }) {
       totalCount
       ...GroupList
     }

@@ -10,7 +10,7 @@ const groupsQuery = graphql(`
   query ProjectGroups($project: ID!, $first: Int!) {
     project(id: $project) {
       id
-      groups(first: $first, order: { field: CREATED_AT }) {
+      groups(first: $first, order: { by: { field: CREATED_AT } }) {
         pageInfo {
           hasNextPage
         }

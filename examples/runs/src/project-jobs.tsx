@@ -10,7 +10,7 @@ const jobsQuery = graphql(`
   query ProjectJobs($project: ID!) {
     project(id: $project) {
       id
-      jobs(first: 20, order: { field: CREATED_AT }) {
+      jobs(first: 20, order: { by: { field: CREATED_AT } }) {
         totalCount
         nodes {
           id

@@ -11,7 +11,7 @@ const restartableFragment = graphql(`
   fragment Restartable on Experiment {
     id
     uniqueName
-    declarations {
+    parameters {
       name
       value
     }

@@ -26,7 +26,7 @@ const runRowFragment = graphql(`
     status
     durationSeconds
     tags
-    declarations {
+    parameters {
       name
       value
     }
@@ -109,7 +109,7 @@ export function columnsOf(runs: readonly Row[], order: RunOrder, address: Addres
       label: name,
       className: "metric",
       by: name,
-      direction: name === order.metric ? directionOf(order) : undefined,
+      direction: name === order.by.metric ? directionOf(order) : undefined,
       cell: (run) => <Moving value={inDigits(run.metrics[name] ?? null)} />,
     },
     ...valuesIn(address).map((value): Column => {

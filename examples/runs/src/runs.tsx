@@ -55,7 +55,7 @@ export function Runs({ of, page, order, isOld, address, onChange }: RunsProps) {
   const runs = own ? sortedBy(read, (run) => ownValueOf(run, own), own.isDescending) : read;
   const { list = "" } = address;
   const view = viewOf(address);
-  const sort = order.metric ?? undefined;
+  const sort = order.by.metric ?? undefined;
   const isNewestFirst = order.field === "CREATED_AT" && order.direction === "DESC" && !view.filter;
   const live = useRunUpdates({ of, runs, isNewestFirst, onChange });
   const shown = runs.filter(({ id }) => selected.has(id));

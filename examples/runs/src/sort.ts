@@ -14,7 +14,7 @@ export const DATES: Readonly<Record<string, string>> = {
   FINISHED_ASC: "First finished first",
 };
 
-/** What the service does not sort by, and this page does: `param.lr`, `run.duration`, `smallest.loss`, the largest first by `:desc`. */
+/** What the service does not sort by, and this page does: `parameter.lr`, `run.duration`, `smallest.loss`, the largest first by `:desc`. */
 export interface OwnOrder {
   readonly of: "param" | "run" | "smallest" | "largest";
   readonly name: string;

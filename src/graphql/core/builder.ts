@@ -16,7 +16,6 @@ interface SchemaTypes {
     ID: { Input: string; Output: string };
     DateTime: { Input: string; Output: string };
     JSON: { Input: unknown; Output: unknown };
-    ParameterValue: { Input: string | number | boolean; Output: string | number | boolean };
     _Any: { Input: unknown; Output: unknown };
   };
 }
@@ -41,6 +40,14 @@ export const arg = new InputFieldBuilder<PothosTypes, "Arg">(builder, "Arg");
 export const flag = (defaultValue: boolean, description: string) =>
   arg.boolean({ required: true, defaultValue, description });
 
+/** The promise about sets that can grow, in the description of every enum, interface and union. */
+export const OPEN = {
+  enum: "Values can be added in a minor release.",
+  interface: "Types can be added in a minor release.",
+  union: "Members can be added in a minor release.",
+} as const;
+
+/** An enum whose values are their names. */
 export const enumType = <Name extends string>(
   name: string,
   description: string,
@@ -48,7 +55,7 @@ export const enumType = <Name extends string>(
 ) =>
   // Safe: each value is its name.
   builder.enumType(name, {
-    description,
+    description: `${description} ${OPEN.enum}`,
     values: mapped(values, (meaning) => ({ description: meaning })),
   }) as PothosSchemaTypes.EnumRef<PothosTypes, Name>;
 

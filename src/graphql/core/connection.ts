@@ -60,7 +60,7 @@ const ListScan = builder.objectRef<Scan>("ListScan").implement({
   description:
     "Where the server cannot apply all of a filter, the gateway reads rows of the list, at most `gateway.limits.maxScannedRows` for a page. A scan takes no `offset`.",
   fields: (t) => ({
-    rowsRead: t.int(exposed("rowsRead", "Rows that were read for this page.")),
+    scannedRows: t.int(exposed("scannedRows", "Rows that were read for this page.")),
     isComplete: t.boolean(
       exposed("isComplete", "Whether the end of the list was reached. If not, continue after `endCursor`."),
     ),

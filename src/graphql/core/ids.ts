@@ -99,6 +99,18 @@ export function resolveId<R extends object, At extends Address>(
   return decodeId(argument, id, { kinds: [kind], one: kind.name }) as Resource<R, At>;
 }
 
+/** Resolves a global id, or a name of a kind whose names may be without a dot. Throws `InputError`. */
+export function resolveIdOrName<R extends object, At extends Address>(
+  kind: Kind<R, At>,
+  argument: string,
+  id: string,
+): Resource<R, At> {
+  const [name = ""] = decoded(id).split(":", 1);
+  return name !== decoded(id) && kindsByName.has(name)
+    ? resolveId(kind, argument, id)
+    : resolveName(kind, argument, id);
+}
+
 /**
  * Resolves a name from the caller to a resource of one kind. Only the address is taken from the name. If the name says more than the address,
  * such as a group, the record must be read and must have this name: a record with another name counts as not found. Throws `InputError`.
@@ -240,7 +252,7 @@ export function validateAddress<At extends Address>(argument: string, address: A
 }
 
 /** Returns an integer id, or throws `InputError`. */
-export function integerId(argument: string, value: string): string {
+function integerId(argument: string, value: string): string {
   if (isNumber(value)) return value;
   throw new InputError(`${argument}: expected an integer such as 42, got ${quote(value)}`);
 }

@@ -38,6 +38,7 @@ export const runRefs = Object.values<{ readonly kind: Kind }>(resourceRefs).filt
 );
 
 export const Entity = builder.interfaceRef<Resource>("Entity");
+export const Bookmarkable = builder.interfaceRef<Resource>("Bookmarkable");
 export const Trackable = builder.interfaceRef<Resource<records.TrackedRecord>>("Trackable");
 export const Run = builder.interfaceRef<Resource<records.RunnableRecord>>("Run");
 export const Loggable = builder.interfaceRef<Resource>("Loggable");
@@ -48,10 +49,16 @@ export const resourceType = <R extends object, At extends Address>(
   description: string,
   fields: (t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Resource<R, At>>) => FieldMap,
 ) => {
-  const { run, statuses, logs } = ref.kind;
-  const ofRuns = run ? [Trackable, Run] : statuses ? [Trackable] : [];
+  const { run, statuses, logs, name } = ref.kind;
+  const isBookmarkable = run !== undefined || name === Project.name;
   // Safe: the records of the kind have the keys of these interfaces.
-  const interfaces = [Entity, ...ofRuns, ...(logs ? [Loggable] : [])] as never[];
+  const interfaces = [
+    Entity,
+    ...(isBookmarkable ? [Bookmarkable] : []),
+    ...(statuses ? [Trackable] : []),
+    ...(run ? [Run] : []),
+    ...(logs ? [Loggable] : []),
+  ] as never[];
   builder.objectType(ref, { description, interfaces, fields });
 };
 

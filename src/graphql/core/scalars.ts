@@ -1,7 +1,6 @@
 import { GraphQLError, valueFromASTUntyped, type ValueNode, visit } from "graphql";
 import type { ScalarExtensions } from "../../engine/field-extensions.ts";
 import { MAX_NESTING } from "../../rest/api/json-scan.ts";
-import { roundedOf } from "../../rest/api/reader.ts";
 import { isDeeper } from "../../rest/api/parse-json.ts";
 import { isObject, joinPath } from "../../rest/api/record.ts";
 import { builder } from "./builder.ts";
@@ -69,16 +68,5 @@ builder.scalarType("JSON", {
       Variable: ({ name }) => checkNumbers(variables?.[name.value], name.value),
     });
     return checkNesting(valueFromASTUntyped(node, variables));
-  },
-});
-
-export const isParameterValue = (value: unknown): value is string | number | boolean =>
-  ["string", "number", "boolean"].includes(typeof value) || roundedOf(value) !== null;
-
-builder.scalarType("ParameterValue", {
-  description: "A string, a number or a boolean.",
-  serialize: (value) => {
-    if (isParameterValue(value)) return value;
-    throw new GraphQLError(`ParameterValue: expected a string, a number or a boolean, got ${typeof value}`);
   },
 });

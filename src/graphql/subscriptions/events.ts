@@ -51,17 +51,13 @@ export function latestOf<Record extends object>(before: Record | null | undefine
   return before;
 }
 
-const RunUpdateReason = enumType(
-  "RunUpdateReason",
-  "Why an event was sent. Values can be added in a minor release: clients need a default branch.",
-  {
-    APPEARED: "It was there when the subscription began, or has entered the list.",
-    CHANGED: "It has changed.",
-    LEFT: "It no longer matches the filter, or was archived. `run` is its present state.",
-    GONE: "It was deleted, or can no longer be read. `run` is its last known state.",
-    DISPLACED: "Later changes have pushed it off the filtered list that is watched.",
-  },
-);
+const RunUpdateReason = enumType("RunUpdateReason", "Why an event was sent.", {
+  APPEARED: "It was there when the subscription began, or has entered the list.",
+  CHANGED: "It has changed.",
+  LEFT: "It no longer matches the filter, or was archived. `run` is its present state.",
+  GONE: "It was deleted, or can no longer be read. `run` is its last known state.",
+  DISPLACED: "Later changes have pushed it off the filtered list that is watched.",
+});
 export type UpdateReason = typeof RunUpdateReason.$inferType;
 
 export interface Update {

@@ -1,10 +1,8 @@
-import { cluster } from "../../rest/api/kinds.ts";
-import { InputError } from "../../errors.ts";
 import type { ClusterRecord } from "../../rest/api/records.ts";
 import { arg, builder, root, exposedOrNull } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource, requireVerification } from "../core/resource.ts";
-import { validateAddress, integerId } from "../core/ids.ts";
+import { resolveIdOrName } from "../core/ids.ts";
 import { Cluster, Node, resourceType } from "../core/refs.ts";
 
 type Version = NonNullable<ClusterRecord["version_api"]>;
@@ -80,20 +78,7 @@ root.query("cluster", {
 
 root.query("node", {
   type: Node,
-  description: "A machine of the cluster, by either its name or its number.",
-  args: {
-    sequence: arg.int({ description: "Sequence number." }),
-    name: arg.string({ description: "Name." }),
-  },
-  resolve: async (_, { sequence, name }, { session }) => {
-    if (sequence != null && name == null) {
-      const record = await session.read(cluster.node, { sequence: integerId("sequence", `${sequence}`) });
-      return toResource(Node.kind, { name: record.name }, record);
-    }
-    if (name != null && sequence == null)
-      return requireVerification(toResource(Node.kind, validateAddress("name", { name })));
-    throw new InputError(
-      `node: expected \`name\` or \`sequence\`, such as \`sequence: 1\`, got ${name == null ? "neither" : "both"}`,
-    );
-  },
+  description: "A machine of the cluster by its id or name.",
+  args: { id: arg.id({ required: true, description: "Global id, or name such as `node-1`." }) },
+  resolve: (_, { id }) => requireVerification(resolveIdOrName(Node.kind, "id", id)),
 });

@@ -16,21 +16,17 @@ export type CommandResult = Commanded | GatewayError;
 
 export const ErrorCode = enumType(
   "ErrorCode",
-  "The code of an error, as in `extensions.code`. Values can be added in a minor release.",
+  "The code of an error, as in `extensions.code`.",
   mapped(ERROR_CODES, ({ meaning }) => meaning),
 );
 
-export const CommandOutcome = enumType(
-  "CommandOutcome",
-  "The outcome of a command. Values can be added in a minor release.",
-  {
-    DONE: "The service accepted it.",
-    NOT_FOUND: "The run does not exist, or not for the caller.",
-    NOT_SENT: "It was not sent: the run had finished, or `code` says why.",
-    REFUSED: "The service refused it.",
-    UNKNOWN: "It may have taken effect. Read the run before you repeat it.",
-  },
-);
+export const CommandOutcome = enumType("CommandOutcome", "The outcome of a command.", {
+  DONE: "The service accepted it.",
+  NOT_FOUND: "The run does not exist, or not for the caller.",
+  NOT_SENT: "It was not sent: the run had finished, or `code` says why.",
+  REFUSED: "The service refused it.",
+  UNKNOWN: "It may have taken effect. Read the run before you repeat it.",
+});
 
 export function outcomeOf(result: CommandResult): typeof CommandOutcome.$inferType {
   if (!(result instanceof GatewayError)) return result.isSent ? "DONE" : "NOT_SENT";

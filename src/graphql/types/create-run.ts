@@ -12,6 +12,7 @@ import { MAKES_ANOTHER, payloadOf, targetOf } from "../core/mutations.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { BuildJob, Experiment, Group, Job, Project } from "../core/refs.ts";
 import { type Address, type Kind, toResource } from "../core/resource.ts";
+import { ParameterInput, parametersByName } from "./parameters.ts";
 import { buildSpecification, mergeParameters, ONE, specificationOf, yamlOf } from "./specification.ts";
 import { checkChange, orTaken } from "./update.ts";
 
@@ -33,18 +34,6 @@ const commonInputs = (t: Inputs, kind: string, tags = "Tags.") => ({
 });
 
 type CommonInput = InputShapeFromFields<ReturnType<typeof commonInputs>>;
-
-const ParameterInput = builder.inputType("ParameterInput", {
-  description: "A parameter and its value.",
-  fields: (t) => ({
-    name: t.string({ required: true, description: "Name of the parameter." }),
-    value: t.field({
-      type: "JSON",
-      required: true,
-      description: "Value: a text, a number, a boolean or a list of them.",
-    }),
-  }),
-});
 
 const CreateExperimentInput = builder.inputType("CreateExperimentInput", {
   description: `A new experiment: ${ONE}. Omitted and null values are left to the service.`,
@@ -148,7 +137,7 @@ root.mutation("createExperiment", {
         args.input,
         context,
       );
-      const given = parameters && parameters.length > 0 ? parameters : null;
+      const given = parametersByName(parameters, "input.parameters");
       if (given) requireUnambiguous("declarations", "the parameters are sent as values");
       const { server } = context.session;
       // Throws where the server would ignore the group, before anything is read.

@@ -2,25 +2,18 @@ import { runs } from "../../rest/api/kinds.ts";
 import { isObject, valueAt } from "../../rest/api/record.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { InputError, GatewayError } from "../../errors.ts";
-import type { CodeReferenceRecord, ExperimentJobRecord } from "../../rest/api/records.ts";
+import { GatewayError } from "../../errors.ts";
+import type { CodeReferenceRecord, ExperimentJobRecord, ExperimentRecord } from "../../rest/api/records.ts";
 import { connectionOf, type PageArgs, pageArgs, readConnection } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { nullIfMissing, toResource } from "../core/resource.ts";
 import { Experiment, ExperimentJob, type ExperimentResource, Group, resourceType } from "../core/refs.ts";
-import {
-  arg,
-  builder,
-  computedFromOrNull,
-  objectType,
-  root,
-  exposed,
-  exposedOrNull,
-} from "../core/builder.ts";
+import { arg, builder, computedFromOrNull, root, exposedOrNull } from "../core/builder.ts";
 import { lookUp, requires, withId } from "../core/ids.ts";
 import { cloned, MAKES_ANOTHER, payloadOf, targetOf } from "../core/mutations.ts";
 import { createSorter, namedIn, type NamesArgs, namesArg } from "./metrics.ts";
+import { ParameterInput, parametersByName, ParameterValue } from "./parameters.ts";
 import { nodeScheduled, resources, cloneableFields } from "./shared-run-fields.ts";
 import { type IsMatch, isInRows, valueOf as rowValue } from "./scan.ts";
 import { runList } from "./run-list.ts";
@@ -52,28 +45,17 @@ const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").im
   }),
 });
 
-export const DeclarationValue = objectType<{ readonly name: string; readonly value: unknown }>(
-  "DeclarationValue",
-  "A parameter and its value.",
-  (t) => ({
-    name: t.string(exposed("name", "Name of the parameter.")),
-    value: t.field({
-      type: "JSON",
-      ...exposedOrNull("value", "Value as received: a text, a number, a boolean or a list of them."),
-    }),
-  }),
-);
-
 const sortParameters = createSorter();
 
-/** The given parameters, if any. Throws the error that `errorOf` creates if they are not an object. */
-function parametersIn(declarations: unknown, errorOf: (issue: string) => Error) {
+/** The parameters of a record, if any. Throws `GatewayError` if they are not an object. */
+function parametersIn({ declarations }: Partial<ExperimentRecord>) {
   if (declarations == null || isObject(declarations)) return declarations ?? null;
   const type = Array.isArray(declarations) ? "list" : typeof declarations;
-  throw errorOf(`declarations: expected an object of names and values, got a ${type}`);
+  throw new GatewayError(
+    "UPSTREAM_BAD_RESPONSE",
+    `declarations: expected an object of names and values, got a ${type} from the service.`,
+  );
 }
-
-const unreadable = (issue: string) => new GatewayError("UPSTREAM_BAD_RESPONSE", `${issue} from the service.`);
 
 /** Narrows a list to the experiments with a given original. The gateway scans the list, because servers have no filter for originals. */
 function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
@@ -87,9 +69,9 @@ function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
   return { conditions: [], isMatch, name: `clones of ${id}` };
 }
 
-/** Source: service document, "Experiment". */
 const toNamed = (name: string, value: unknown) => ({ name, value });
 
+/** Source: service document, "Experiment". */
 resourceType(Experiment, "A training run.", (t) => ({
   ...cloneableFields(t, Experiment),
   clones: t.field(
@@ -100,22 +82,33 @@ resourceType(Experiment, "A training run.", (t) => ({
     ),
   ),
   experimentGroup: t.field(reference("experiment_group", Group, "Its group, if any.")),
-  declarations: t.field({
-    type: [DeclarationValue],
+  parameters: t.field({
+    type: [ParameterValue],
     args: namesArg,
-    ...computed(["declarations"], "Parameters, by name.", ({ declarations }, _, args: NamesArgs, context) => {
-      const parameters = parametersIn(declarations, unreadable);
-      return parameters && namedIn(parameters, { ...args, toNamed, sort: sortParameters }, context);
-    }),
-  }),
-  declaration: t.field({
-    type: "JSON",
-    args: { name: t.arg.string({ required: true, description: "Name of the parameter." }) },
     ...computed(
       ["declarations"],
-      "Value of one parameter; `model.lr` can also lead into an object.",
-      ({ declarations }, _, { name }: { readonly name: string }) =>
-        valueAt(parametersIn(declarations, unreadable), name) ?? null,
+      "Parameters, by name; null if it has none. The service calls them declarations.",
+      (record, _, args: NamesArgs, context) => {
+        const parameters = parametersIn(record);
+        return parameters && namedIn(parameters, { ...args, toNamed, sort: sortParameters }, context);
+      },
+    ),
+  }),
+  parameter: t.field({
+    type: ParameterValue,
+    args: {
+      name: t.arg.string({
+        required: true,
+        description: "Name of the parameter; `model.lr` can also lead into an object.",
+      }),
+    },
+    ...computed(
+      ["declarations"],
+      "One parameter; null if it has none of this name.",
+      (record, _, { name }: { readonly name: string }) => {
+        const value = valueAt(parametersIn(record), name);
+        return value === undefined ? null : toNamed(name, value);
+      },
     ),
   }),
   codeReference: t.field({
@@ -145,9 +138,10 @@ const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
   description: "Changes to the source's values. Omitted and null ones stay.",
   fields: (t) => ({
     description: t.string({ description: "Description. Requires `RESTART_DESCRIPTION`." }),
-    declarations: t.field({
-      type: "JSON",
-      description: "Parameters: an object of names and values. Requires `RESTART_DECLARATIONS`.",
+    parameters: t.field({
+      type: [ParameterInput],
+      description:
+        "Parameters, merged with those of the source: others keep their values. Requires `RESTART_PARAMETERS`.",
     }),
     updateCode: t.boolean({
       description: "Whether to run the latest code. Requires `RESTART_UPDATE_CODE`.",
@@ -164,9 +158,9 @@ root.mutation("restartExperiment", {
   },
   resolve: async (_, { id, input }, context) => {
     const { session } = context;
-    parametersIn(input?.declarations, (issue) => new InputError(`input.${issue}`));
+    const parameters = parametersByName(input?.parameters, "input.parameters");
     const source = await targetOf(Experiment.kind, id, context);
-    const given = Object.entries(input ?? {}).filter(([, value]) => value !== null);
+    const given = Object.entries({ ...input, parameters }).filter(([, value]) => value !== null);
     const body = session.server.bodyOf("restart", Object.fromEntries(given));
     // Without input, the request has no body.
     const sent = Object.keys(body).length === 0 ? undefined : body;

@@ -30,7 +30,7 @@ const exportUrl = (what: "runs" | "metrics", description: string) => ({
 
 export const runsUrl = exportUrl(
   "runs",
-  "URL of all experiments as a table, with columns for parameters (`param.lr`) and latest metrics (`metric.loss`); `readme`, `config` and the like cost a request for each run.",
+  "URL of all experiments as a table, with columns for parameters (`parameter.lr`) and latest metrics (`metric.loss`); `readme`, `config` and the like cost a request for each run.",
 );
 
 export const metricsUrl = exportUrl(

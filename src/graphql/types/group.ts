@@ -1,8 +1,10 @@
+import { roundedOf } from "../../rest/api/reader.ts";
 import { object, type ByName, integer, isObject, MAX_ENTRY_NAMES } from "../../rest/api/record.ts";
 import { GROUP_COUNTERS, type GroupRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import {
   builder,
+  OPEN,
   computedFrom,
   computedFromOrNull,
   checkedProperty,
@@ -10,7 +12,6 @@ import {
   exposed,
   exposedOrNull,
 } from "../core/builder.ts";
-import { isParameterValue } from "../core/scalars.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { Experiment, Group, resourceType } from "../core/refs.ts";
 import { metricsUrl, runsUrl } from "./export-urls.ts";
@@ -19,10 +20,10 @@ import { runList } from "./run-list.ts";
 import { finite } from "./series.ts";
 import { readme } from "./shared-run-fields.ts";
 
-type Values = { readonly values: readonly (string | number | boolean)[] };
+type Values = { readonly values: readonly unknown[] };
 
 const MatrixValues = objectType<Values>("MatrixValues", "A fixed set of values.", (t) => ({
-  values: t.field({ type: ["ParameterValue"], ...exposed("values", "The values.") }),
+  values: t.field({ type: ["JSON"], ...exposed("values", "The values: strings, numbers or booleans.") }),
 }));
 
 const MatrixLinspace = objectType<{ readonly linspace: ByName }>(
@@ -46,16 +47,19 @@ const MatrixOther = objectType<{ readonly raw: unknown }>(
 );
 
 const MatrixDefinition = builder.unionType("MatrixDefinition", {
-  description: "Values of a searched parameter. Members can be added in a minor release.",
+  description: `Values of a searched parameter. ${OPEN.union}`,
   types: [MatrixValues, MatrixLinspace, MatrixOther],
   resolveType: (definition) =>
     "values" in definition ? "MatrixValues" : "linspace" in definition ? "MatrixLinspace" : "MatrixOther",
 });
 
+const isScalar = (value: unknown): boolean =>
+  ["string", "number", "boolean"].includes(typeof value) || roundedOf(value) !== null;
+
 /** The values of a searched parameter in one of the documented formats, or as received. */
 function definitionOf(raw: unknown) {
   const { values, linspace }: ByName = isObject(raw) ? raw : {};
-  const areKnown = Array.isArray(values) && values.every(isParameterValue);
+  const areKnown = Array.isArray(values) && values.every(isScalar);
   return areKnown ? { values } : isObject(linspace) ? { linspace } : { raw };
 }
 

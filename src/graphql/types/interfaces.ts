@@ -1,10 +1,11 @@
 import type { RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
 import { either, runKinds } from "../../rest/api/kinds.ts";
+import { OPEN } from "../core/builder.ts";
 import { pageArgs } from "../core/connection.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { type Resource, toResource } from "../core/resource.ts";
 import { idOf, REFERENCE } from "../core/ids.ts";
-import { Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
+import { Bookmarkable, Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
 import { logArgs, LogChunk, readLog, urlOf } from "./logs.ts";
 import { archived } from "./shared-run-fields.ts";
 import {
@@ -19,14 +20,14 @@ import {
   StatusRecordConnection,
 } from "./status.ts";
 
-/* The interfaces `Entity`, `Trackable`, `Run` and `Loggable`. Differences between kinds of run are in the rows of `kinds`. */
+/* The interfaces of the schema. Differences between kinds of run are in the rows of `kinds`. */
 
 const resolveType = ({ kind }: Resource) => kind.name;
 
 const entity = fieldsOf();
 
 Entity.implement({
-  description: "An object with a global id, for Relay's global object identification.",
+  description: `An object with a global id, for Relay's global object identification. ${OPEN.interface}`,
   resolveType,
   fields: (t) => ({
     id: t.id(
@@ -41,7 +42,7 @@ Entity.implement({
 const tracked = fieldsOf<TrackedRecord>();
 
 Trackable.implement({
-  description: "An object with a status and a status history: a run, or a job of an experiment.",
+  description: `An object with a status and a status history: a run, or a job of an experiment. ${OPEN.interface}`,
   interfaces: [Entity],
   resolveType,
   fields: (t) => ({
@@ -77,13 +78,13 @@ Trackable.implement({
       nullable: false,
     }),
     createdAt: t.field(tracked.time("created_at", "Time of creation.")),
-    updatedAt: t.field(tracked.time("updated_at", "Last change.")),
+    updatedAt: t.field(tracked.time("updated_at", "Time of the last change.")),
     startedAt: t.field(tracked.time("started_at", "Time of the start.")),
     finishedAt: t.field(tracked.time("finished_at", "Time of the end.")),
     durationSeconds: t.float(
       tracked.computed(
         STATE,
-        "Seconds from the start to the end, or until now.",
+        "Seconds from the start to the end, or until now; null before the start.",
         (record, _, _args: object, { session }) => durationSeconds(record, session.upstreamTime()),
       ),
     ),
@@ -95,30 +96,49 @@ Trackable.implement({
   }),
 });
 
+/** The keys of records of both runs and projects. */
+const bookmarkable =
+  fieldsOf<
+    Pick<RunnableRecord, "name" | "description" | "tags" | "bookmarked" | "created_at" | "updated_at">
+  >();
+
+Bookmarkable.implement({
+  description: `A run or a project: users bookmark and archive both. ${OPEN.interface}`,
+  interfaces: [Entity],
+  resolveType,
+  fields: (t) => ({
+    reference: t.string(
+      bookmarkable.fromAddress(REFERENCE, ({ kind, address }) => kind.formatReference(address)),
+    ),
+    name: t.string(bookmarkable.property("name", "Display name.")),
+    description: t.string(bookmarkable.property("description", "Free text.")),
+    tags: t.stringList(bookmarkable.property("tags", "Tags; null if it has none.")),
+    isBookmarked: t.boolean(bookmarkable.property("bookmarked", "Whether the caller bookmarked it.")),
+    isArchived: t.boolean(archived),
+    createdAt: t.field(bookmarkable.time("created_at", "Time of creation.")),
+    updatedAt: t.field(bookmarkable.time("updated_at", "Time of the last change.")),
+  }),
+});
+
 const runnable = fieldsOf<RunnableRecord>();
 
 Run.implement({
-  description: `A run of a project: ${either(runKinds.map(({ one }, index) => (index === 0 ? one : one.replace(/^an? /, ""))))}.`,
-  interfaces: [Entity, Trackable],
+  description: `A run of a project: ${either(runKinds.map(({ one }, index) => (index === 0 ? one : one.replace(/^an? /, ""))))}. ${OPEN.interface}`,
+  interfaces: [Entity, Bookmarkable, Trackable],
   resolveType,
   fields: (t) => ({
-    name: t.string(runnable.property("name", "Display name.")),
-    description: t.string(runnable.property("description", "Free text.")),
-    user: t.field(runnable.reference("user", User, "Who created it.")),
+    user: t.field(runnable.reference("user", User, "User who created it; null if the service does not say.")),
     project: t.field({
       type: Project,
       ...runnable.fromAddress("Its project.", ({ address: { owner = "", project = "" } }) =>
         toResource(Project.kind, { owner, project }),
       ),
     }),
-    tags: t.stringList(runnable.property("tags", "Tags.")),
-    isBookmarked: t.boolean(runnable.property("bookmarked", "Whether the caller bookmarked it.")),
-    isArchived: t.boolean(archived),
   }),
 });
 
 Loggable.implement({
-  description: "An object with a log.",
+  description: `An object with a log. ${OPEN.interface}`,
   interfaces: [Entity],
   resolveType,
   fields: (t) => ({

@@ -214,12 +214,16 @@ builder.objectFields(Experiment, (t) => ({
         last_metric ? metricsIn(last_metric, args, context) : null,
     ),
   }),
-  lastMetricValue: t.float({
+  latestMetric: t.field({
+    type: MetricValue,
     args: { name: t.arg.string({ required: true, description: "Name of the metric." }) },
     ...computed(
       ["last_metric"],
-      "Latest value of one metric; null if it is absent or not a finite number, which `latestMetrics` tells apart.",
-      ({ last_metric }, _, { name }: { name: string }) => finite(valueAt(last_metric, name)),
+      "Latest value of one metric; null if the run does not have it.",
+      ({ last_metric }, _, { name }: { name: string }) => {
+        const raw = valueAt(last_metric, name);
+        return raw === undefined ? null : valueOf(name, raw);
+      },
     ),
   }),
   metrics: t.field({

@@ -132,23 +132,23 @@ const metrics: Conditions<readonly (typeof MetricFilter.$inferInput)[]> = (value
     return isAbove ? within : [...within, hasMetric(argument, name)];
   });
 
-const DeclarationFilter = builder.inputType("DeclarationFilter", {
+const ParameterFilter = builder.inputType("ParameterFilter", {
   description:
-    "Values of a parameter. Servers compare texts only: numbers, booleans and lists are found by a scan, see `ListScan`.",
+    "Values of a parameter. Servers compare strings only: numbers, booleans and lists are found by a scan, see `ListScan`.",
   fields: (t) => ({
     name: t.string({ required: true, description: "Name of the parameter." }),
     values: t.stringList({
       description:
-        "Any of these, as text or JSON: `relu`, `0.5` (number or text), `true`, `[64, 32]` (as a whole).",
+        "Any of these, as text or JSON: `relu`, `0.5` (number or string), `true`, `[64, 32]` (as a whole).",
     }),
     ...bounds(t),
   }),
 });
 
 /** Throws `InputError` for a parameter without a comparison. */
-const declarations: Conditions<readonly (typeof DeclarationFilter.$inferInput)[]> = (filters, list) =>
+const parameters: Conditions<readonly (typeof ParameterFilter.$inferInput)[]> = (filters, list) =>
   filters.flatMap(({ name, values, ...given }, index) => {
-    const named = { argument: `${list}[${index}]`, key: "declaration", name } as const;
+    const named = { argument: `${list}[${index}]`, key: "parameter", name } as const;
     const within = boundConditions(named, given);
     if (values?.length === 0 || (!values && within.length === 0))
       throw new InputError(`${named.argument}: expected at least one of \`values\` or a bound, got none`);
@@ -190,12 +190,7 @@ const MEMBERS = {
   groups: when(["ID"], GROUPS, ids("group", Group.kind), "experiment_group"),
   notGroups: when(["ID"], "Groups of experiments.", ids("group", Group.kind, "noneOf"), "experiment_group"),
   metrics: when([MetricFilter], "Metrics, all of which must match.", metrics, "last_metric"),
-  declarations: when(
-    [DeclarationFilter],
-    "Parameters, all of which must match.",
-    declarations,
-    "declarations",
-  ),
+  parameters: when([ParameterFilter], "Parameters, all of which must match.", parameters, "declarations"),
 };
 
 type Member = keyof typeof MEMBERS;

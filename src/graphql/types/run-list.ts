@@ -5,15 +5,16 @@ import type { Condition, ListRequest } from "../../rest/api/list-query.ts";
 import type { MetricDirection, Order } from "../../rest/api/profile.ts";
 import type { ExperimentRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { type Slice, readSlice } from "../../rest/session/pagination.ts";
+import { type Slice, readSlice, sliceOf } from "../../rest/session/pagination.ts";
 import { arg, builder, enumType } from "../core/builder.ts";
-import { type Connection, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
+import { connect, type Connection, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { quote, requires } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { type RunRef, runRefs, type RunResource } from "../core/refs.ts";
 import { type Address, toResource } from "../core/resource.ts";
+import { byDuration, byParameter, requireSortKeys, type SortKey, sortedRows } from "./gateway-order.ts";
 import { both, finding, type IsMatch, readPage, readEntireList } from "./scan.ts";
 import { checkGroups, divide, RunFilterInput } from "./run-filter.ts";
 
@@ -59,25 +60,46 @@ export const OrderDirection = enumType("OrderDirection", "Direction of an order.
   DESC: "Largest or latest first.",
 } satisfies Record<MetricDirection, string>);
 
-/** The values are the fields of `Order`. */
+/** The values are the fields of `Order`, and `DURATION`, by which the gateway sorts. */
 const RunOrderField = builder.enumType("RunOrderField", {
   description:
-    "A time by which runs are ordered. Known servers sort a run without it as the latest: first by `DESC`, last by `ASC`.",
+    "A time by which runs are ordered. Known servers sort a run without it as the latest: first by `DESC`, last by `ASC`. Values can be added in a minor release.",
   values: {
     CREATED_AT: { value: "CREATED", description: "Creation." },
     UPDATED_AT: { value: "UPDATED", description: "Last change." },
     STARTED_AT: { value: "STARTED", description: "Start." },
     FINISHED_AT: { value: "FINISHED", description: "End." },
+    DURATION: {
+      description:
+        "Time from the start to the end, or until now. The gateway sorts the list: see `RunOrder`. Runs without a duration are omitted.",
+    },
   } as const,
 });
 
-const RunOrder = builder.inputType("RunOrder", {
-  description: "An order by either `field` or `metric`.",
+const RunOrderKey = builder.inputType("RunOrderKey", {
+  description: "What runs are ordered by.",
+  isOneOf: true,
   fields: (t) => ({
     field: t.field({ type: RunOrderField, description: "A time." }),
     metric: t.string({
       description:
         "Name of a metric: letters, digits, `-`, single `_`. Its latest values are compared. Experiments without a number of it are omitted. Requires `METRIC_ORDERS`.",
+    }),
+    parameter: t.string({
+      description:
+        "Name of a parameter, numbers before strings. The gateway sorts the list: see `RunOrder`. Experiments without a number or a string of it are omitted.",
+    }),
+  }),
+});
+
+const RunOrder = builder.inputType("RunOrder", {
+  description:
+    "An order of runs. By `DURATION` and by a parameter the gateway sorts the list itself: each page reads the whole list, one request for each page of the service, and a list above `gateway.limits.maxScannedRows` is `BAD_USER_INPUT`.",
+  fields: (t) => ({
+    by: t.field({
+      type: RunOrderKey,
+      required: true,
+      description: "What is compared, such as `{ field: CREATED_AT }`.",
     }),
     direction: t.field({
       type: OrderDirection,
@@ -88,21 +110,30 @@ const RunOrder = builder.inputType("RunOrder", {
   }),
 });
 
-/** The order that the arguments name, if any. Throws `InputError` if `order` names no key, two keys, or a key that the runs lack. */
-function orderOf(
-  order: typeof RunOrder.$inferInput | null | undefined,
-  { keys, many }: Row,
-): Pick<ListRequest, "order" | "metricOrder"> {
-  if (!order) return {};
-  const { field, metric, direction } = order;
-  if (field != null && metric == null) return { order: `${field}_${direction}` satisfies Order };
-  if (metric != null && field == null) {
-    if (keys.includes("last_metric")) return { metricOrder: { name: metric, direction } };
-    throw new InputError(`order.metric: expected for a list of experiments only, got it for ${many}`);
+/** The order of a list: by the server, or by the gateway, which sorts the rows by a value. */
+interface ListOrder extends Pick<ListRequest, "order" | "metricOrder"> {
+  readonly sort?: SortKey;
+}
+
+/** The order that the argument names, if any. Throws `InputError` for a key that the runs lack. */
+function orderOf(given: typeof RunOrder.$inferInput | null | undefined, { keys, many }: Row): ListOrder {
+  if (!given) return {};
+  const { by, direction } = given;
+  const ofExperiments = (name: string, key: string): void => {
+    if (keys.includes(key)) return;
+    throw new InputError(`order.by.${name}: expected for a list of experiments only, got it for ${many}`);
+  };
+  if (by.metric != null) {
+    ofExperiments("metric", "last_metric");
+    return { metricOrder: { name: by.metric, direction } };
   }
-  throw new InputError(
-    `order: expected \`field\` or \`metric\`, such as {field: CREATED_AT, direction: DESC}, got ${field == null ? "none" : "both"}`,
-  );
+  if (by.parameter != null) {
+    ofExperiments("parameter", "declarations");
+    return { sort: byParameter(by.parameter, direction) };
+  }
+  // The input has exactly one key.
+  if (by.field == null || by.field === "DURATION") return { sort: byDuration(direction) };
+  return { order: `${by.field}_${direction}` satisfies Order };
 }
 
 const listArgs = {
@@ -150,10 +181,10 @@ export async function readRuns(
   args: RunListArgs,
   context: Context,
 ): Promise<Connection<RunResource>> {
-  const { session, server } = context;
+  const { session, server, gateway } = context;
   const { query } = args;
   const { kind } = target;
-  const { order, metricOrder } = orderOf(args.order, kind.run);
+  const { order, metricOrder, sort } = orderOf(args.order, kind.run);
   const { owner, project } = address;
   const filter = divide(args.filter, { kind, project: { owner, project } }, server);
   const conditions = [...(narrowing?.conditions ?? []), ...filter.conditions];
@@ -161,7 +192,8 @@ export async function readRuns(
   const checks = checkGroups(listRequest, { owner, project }, context);
   if (checks.length > 0) await Promise.all(checks);
   server.supported(endpoint);
-  const marked = JSON.stringify([narrowing?.name, filter.isMatch && args.filter]);
+  if (sort) requireSortKeys(sort, server, kind.run.records);
+  const marked = JSON.stringify([narrowing?.name, filter.isMatch && args.filter, sort && args.order]);
   const listIn = (other: Partial<ListRequest>) => ({
     endpoint,
     address,
@@ -186,17 +218,24 @@ export async function readRuns(
   if (!find && !query && conditions.length === 0 && request.first !== 1) prefetch?.();
   let first: RunnableRecord | undefined;
   const see = ([row]: readonly RunnableRecord[]) => void (first ??= row);
+  const readWhole = (most: number) => readEntireList(session, whole, { most, maxSize, find });
+  const readAll = async (most: number) => {
+    const all = await readWhole(most);
+    const nodeAt = (index: number) => all.records.slice(index, index + 1).map(toNode)[0] ?? null;
+    return { ...all, nodeAt };
+  };
+  if (sort && !isOnlySummary) {
+    const all = await readWhole(gateway.maxScannedRows);
+    const rows = await sortedRows(all, sort, context);
+    const sorted = connect(sliceOf(rows, all.records.length, ordered, given, server.profile.paging), toNode);
+    return { ...sorted, readAll };
+  }
   const page = await readPage(isOnlySummary ? whole : ordered, { ...request, find, see }, toNode, context);
   if (metricOrder && given.after === null && (!given.offset || page.count === 0)) {
     const readRest = () =>
       readSlice(session, listIn({ metricOrder: null }), { ...given, first: 1, offset: null });
     await requireMetric(metricOrder, first, readRest);
   }
-  const readAll = async (most: number) => {
-    const all = await readEntireList(session, whole, { most, maxSize, find });
-    const nodeAt = (index: number) => all.records.slice(index, index + 1).map(toNode)[0] ?? null;
-    return { ...all, nodeAt };
-  };
   return { ...page, readAll };
 }
 
@@ -212,7 +251,7 @@ async function requireMetric(
   const { last_metric: metrics }: Partial<ExperimentRecord> = first ?? {};
   if (first && (metrics === undefined || (metrics && Object.hasOwn(metrics, name)))) return;
   if (!first && (await readRest()).items.length === 0) return;
-  throw missingName("order.metric", "metric", name);
+  throw missingName("order.by.metric", "metric", name);
 }
 
 /** The error of a name that no experiment of a list has. */
@@ -255,7 +294,7 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
         return readRuns(read, args, context);
       },
       // The service returns an empty list for a group that does not exist.
-      ({ nodes, count, scan }) => nodes.length > 0 || Math.max(count ?? 0, scan?.rowsRead ?? 0) > 0,
+      ({ nodes, count, scan }) => nodes.length > 0 || Math.max(count ?? 0, scan?.scannedRows ?? 0) > 0,
     ),
   };
 };

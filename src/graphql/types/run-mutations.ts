@@ -78,8 +78,6 @@ const ACTS = [
     "Starts the TensorBoard of %. Repeating it can start a second one.",
   ],
   ["stop%Tensorboard", "stopTensorboard", `Stops the TensorBoard of %. ${REPEATABLE}`],
-  ["bookmark%", "bookmark", `Bookmarks % for the caller. ${REPEATABLE}`],
-  ["unbookmark%", "unbookmark", `Removes the caller's bookmark from %. ${REPEATABLE}`],
 ] as const;
 
 /** Commands that create a record. The `original` of the record is the source, or the first run of the chain if the source was resumed itself. */

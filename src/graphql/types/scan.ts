@@ -176,7 +176,7 @@ const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
   tags: "tags",
   user: "user",
   metric: "last_metric",
-  declaration: "declarations",
+  parameter: "declarations",
 };
 
 /**
@@ -239,7 +239,7 @@ function isOneOf(key: Condition["key"], operands: readonly string[]) {
   const wanted = new Set<unknown>(operands);
   const meanings = new Set(
     operands.flatMap((operand) => {
-      const meaning = key === "declaration" ? meaningOf(operand) : undefined;
+      const meaning = key === "parameter" ? meaningOf(operand) : undefined;
       return meaning === undefined ? [] : (textOf(meaning) ?? []);
     }),
   );

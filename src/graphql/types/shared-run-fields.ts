@@ -74,7 +74,7 @@ const STRATEGIES = {
 
 const CloningStrategyEnum = enumType(
   "CloningStrategy",
-  "How a run was created from another one. Values can be added in a minor release: clients need a default branch.",
+  "How a run was created from another one.",
   STRATEGIES,
 );
 
@@ -82,23 +82,12 @@ const CloningStrategyEnum = enumType(
 const cloningStrategyOf = (raw: string | null | undefined) =>
   raw ? enumValueOf<keyof typeof STRATEGIES>(STRATEGIES, raw) : null;
 
-/** Whether a run is a clone, by its original, which items of lists have: a record without an original is no clone. */
-const isClone = ({ is_clone, original }: Partial<JobRecord>): boolean | null =>
-  is_clone ?? (original === undefined ? null : original !== null);
-
 /** The fields of kinds that can be restarted, resumed and copied. */
 export const cloneableFields = <R extends CloneableRecord>(
   t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Resource<R, RunAddress>>,
   target: ResourceRef<R, RunAddress>,
 ) => ({
   original: t.field(reference("original", target, "What it was restarted, resumed or copied from.")),
-  isClone: t.boolean(
-    computed(
-      ["original"],
-      "Whether it was restarted, resumed or copied. False after the original was deleted.",
-      isClone,
-    ),
-  ),
   cloningStrategy: t.field({
     type: CloningStrategyEnum,
     ...computed(

@@ -88,17 +88,13 @@ export async function buildSpecification(given: SpecificationInput, context: Con
 /** The parameters of a specification, with the given ones in place of those of the same name. */
 export function mergeParameters(
   { declarations }: Specification,
-  given: readonly { readonly name: string; readonly value?: unknown }[],
+  given: Readonly<Record<string, unknown>>,
 ): Specification {
   if (declarations != null && !isObject(declarations))
     throw new InputError(
       "input: expected `declarations` of the specification to be an object, got another value",
     );
-  const names = given.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined)
-    throw new InputError(`input.parameters: expected each name once, got ${quote(twice)} twice`);
-  return { ...declarations, ...Object.fromEntries(given.map(({ name, value }) => [name, value])) };
+  return { ...declarations, ...given };
 }
 
 /** Begins a string that stands for a number. Random, so that no other string begins with it. */

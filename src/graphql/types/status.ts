@@ -42,7 +42,7 @@ export type RunStatus = keyof typeof STATUSES;
 
 export const RunStatusEnum = enumType(
   "RunStatus",
-  "Status of a run. Values can be added in a minor release: clients need a default branch.",
+  "Status of a run.",
   mapped(STATUSES, ([, meaning]) => meaning),
 );
 

@@ -21,10 +21,10 @@ import {
 import { connect, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { validateAddress, requires } from "../core/ids.ts";
+import { requires, resolveIdOrName, validateAddress } from "../core/ids.ts";
 import { readViewer, type UserAddress, viewer } from "../core/kinds.ts";
 import { DeletePayload, payloadOf } from "../core/mutations.ts";
-import { Entity, Project, resourceType, User } from "../core/refs.ts";
+import { Bookmarkable, Project, resourceType, User } from "../core/refs.ts";
 import { type Resource, resolveReference, toResource, requireVerification } from "../core/resource.ts";
 import { finding, readPage } from "./scan.ts";
 import { WORDS_DESCRIPTION, wordsTest } from "./word-search.ts";
@@ -75,7 +75,7 @@ const projects: BookmarkableKind<ProjectRecord> = {
   toNode: (row) => toResource(Project.kind, projectAddress(row.unique_name), row),
 };
 
-/** The kinds with bookmarks and archives, by their names in `KeptKind`. */
+/** The kinds with bookmarks and archives, by their names in the enum `BookmarkableKind`. */
 const BOOKMARKABLE = new Map<string, BookmarkableKind>([
   ...[...runLists].flatMap(([name, { target }]): [string, BookmarkableKind][] => {
     const { kind } = target;
@@ -88,16 +88,16 @@ const BOOKMARKABLE = new Map<string, BookmarkableKind>([
   ["PROJECT", projects as BookmarkableKind],
 ]);
 
-const KeptKind = enumType(
-  "KeptKind",
-  "Kinds of records that users bookmark and archive.",
+const BookmarkableKindEnum = enumType(
+  "BookmarkableKind",
+  "A kind of record that users bookmark and archive.",
   Object.fromEntries([...BOOKMARKABLE].map(([name, { many }]) => [name, `${capital(many)}.`])),
 );
 
-const EntityConnection = connectionOf(Entity, "A page of runs or projects.");
+const BookmarkableConnection = connectionOf(Bookmarkable, "A page of runs or projects.");
 
-const keptArgs = {
-  kind: arg.field({ type: KeptKind, required: true, defaultValue: "EXPERIMENT", description: "Their kind." }),
+const bookmarkableArgs = {
+  kind: arg.field({ type: BookmarkableKindEnum, required: true, description: "Their kind." }),
   ...offsetArgs,
 };
 
@@ -109,12 +109,16 @@ async function requireVisible(username: string, session: Session): Promise<void>
   throw new GatewayError("FORBIDDEN", "The service shows the bookmarks of a user to nobody else.");
 }
 
-const keptList = (list: "bookmarked" | "archived", records: string) => ({
-  type: EntityConnection,
-  args: keptArgs,
+const listOfUser = (list: "bookmarked" | "archived", records: string) => ({
+  type: BookmarkableConnection,
+  args: bookmarkableArgs,
   ...child(
     `${records} of all projects, in the server's order. ${list === "archived" ? "Empty" : "`FORBIDDEN`"} if the caller may not see them.${requires(project.optional[list])}`,
-    async ({ address, loaded }, { kind, ...args }: InputShapeFromFields<typeof keptArgs>, context) => {
+    async (
+      { address, loaded },
+      { kind, ...args }: InputShapeFromFields<typeof bookmarkableArgs>,
+      context,
+    ) => {
       const bookmarkable = BOOKMARKABLE.get(kind);
       if (!bookmarkable) throw new TypeError(`expected a kind that is bookmarkable, got ${kind}`);
       // Some servers show superusers the bookmarks of other users, but `bookmarked` is about the caller.
@@ -156,8 +160,8 @@ resourceType(User, "A user. Details are known of the caller only, and null for o
       ({ address: { username } }, args: ProjectArgs, context) => readProjects(username, args, context),
     ),
   }),
-  bookmarks: t.field(keptList("bookmarked", "Bookmarks")),
-  archives: t.field(keptList("archived", "Archived records")),
+  bookmarks: t.field(listOfUser("bookmarked", "Bookmarks")),
+  archives: t.field(listOfUser("archived", "Archived records")),
 }));
 
 root.query("viewer", {
@@ -173,11 +177,11 @@ root.query("viewer", {
 
 root.query("user", {
   type: User,
-  description: "A user by login name, whose existence is not checked.",
-  args: { username: arg.string({ required: true, description: "Login name." }) },
+  description: "A user by login name or id, whose existence is not checked.",
+  args: { username: arg.string({ required: true, description: "Login name, or global id." }) },
   resolve: (_, { username }, { session }) => {
     session.requireToken();
-    return toResource(User.kind, validateAddress("username", { username }));
+    return resolveIdOrName(User.kind, "username", username);
   },
 });
 

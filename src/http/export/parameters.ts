@@ -18,7 +18,7 @@ const OWN = new Set(["first", "after", "offset"]);
 const EXAMPLES: Readonly<Record<string, string>> = {
   filter: '{"statuses":["FAILED"]}',
   order: '{"metric":"loss","direction":"ASC"}',
-  columns: "uniqueName,status,param.lr",
+  columns: "uniqueName,status,parameter.lr",
   names: "loss,accuracy",
 };
 

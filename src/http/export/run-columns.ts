@@ -74,7 +74,7 @@ const OF_RECORDS: Columns = {
  * the value of `key` of the record.
  */
 const NAMED = {
-  "param.": { key: "declarations", cellOf: (value: unknown): Cell => value ?? null },
+  "parameter.": { key: "declarations", cellOf: (value: unknown): Cell => value ?? null },
   "metric.": { key: "last_metric", cellOf: finite },
 } as const;
 

@@ -189,10 +189,9 @@ export async function readTools(
 /** Maximum length of the name of a tool that OpenAI, Gemini and Claude accept. */
 const MAX_TOOL_NAME_LENGTH = 64;
 
-/** Whether an operation is an example for people. `CompareExperiments` shows aliases; agents compare any number of runs with `CompareRuns`. */
+/** Whether an operation is an example for people. `TwoExperiments` shows aliases; agents compare any number of runs with `CompareExperiments`. */
 const isForPeople = (node: OperationDefinitionNode): boolean =>
-  node.name?.value === "CompareExperiments" ||
-  (node.operation === "mutation" && rootFieldsOf(node).length > 1);
+  node.name?.value === "TwoExperiments" || (node.operation === "mutation" && rootFieldsOf(node).length > 1);
 
 /** Whether `login` is selected, at the root or in a fragment. No other type has a field of this name. */
 function signsIn(document: DocumentNode): boolean {

@@ -46,7 +46,7 @@ export const CAPABILITIES = {
   UPDATE_TAGS: "`tags`, `addTags` and `removeTags` of updates.",
   UPDATE_README: "`readme` of updates.",
   RESTART_DESCRIPTION: "`description` of `restartExperiment`.",
-  RESTART_DECLARATIONS: "`declarations` of `restartExperiment`.",
+  RESTART_PARAMETERS: "`parameters` of `restartExperiment`.",
   RESTART_UPDATE_CODE: "`updateCode` of `restartExperiment`.",
 };
 export type Capability = keyof typeof CAPABILITIES;

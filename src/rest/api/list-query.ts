@@ -67,7 +67,7 @@ export function splitGroup(
   return { group: only.operands[0], conditions: conditions.filter((each) => each !== only) };
 }
 
-const METRIC_ARGUMENT = "order.metric";
+const METRIC_ARGUMENT = "order.by.metric";
 
 function metricOrderQuery(
   { metricOrders, filters: { language } }: Profile,
@@ -134,7 +134,7 @@ export interface Condition {
   /** Path of its argument, for error messages: `filter.tags`. */
   readonly argument: string;
   readonly key: keyof typeof QUERY_FIELDS;
-  /** Name of the metric or of the declaration. */
+  /** Name of the metric or of the parameter. */
   readonly name?: string;
   readonly operator: keyof typeof OPERATORS;
   /** One value for a comparison, at least one for a set. */
@@ -153,7 +153,7 @@ export const hasMetric = (argument: string, name: string): Condition => ({
 export const isSayable = ({ key, name, operator, operands }: Condition): boolean =>
   operands.every(QUERY_FIELDS[key].isValid) &&
   (name === undefined || FIELD_NAME.test(name)) &&
-  (key !== "declaration" || (operator === "anyOf" && !RESERVED_WORDS.has(name ?? "")));
+  (key !== "parameter" || (operator === "anyOf" && !RESERVED_WORDS.has(name ?? "")));
 
 function written({ argument, key, name, operator, operands }: Condition): string {
   const { spelling, isValid, expected } = QUERY_FIELDS[key];
@@ -228,7 +228,7 @@ const QUERY_FIELDS = {
   finishedAt: { spelling: "finished_at", ...DAY },
   metric: { spelling: "metric", ...NUMBER_FIELD },
   // Servers find only texts: no number is equal to one.
-  declaration: {
+  parameter: {
     ...TEXT,
     spelling: "declarations",
     isValid: (text: string) => isPlain(text) && meaningOf(text) === undefined,

@@ -156,7 +156,7 @@ const RateLimits = z.array(
 
 const Inputs = section({
   update: section({ description: bodyKey, name: bodyKey, tags: bodyKey, readme: bodyKey }),
-  restart: section({ description: bodyKey, declarations: bodyKey, updateCode: bodyKey }),
+  restart: section({ description: bodyKey, parameters: bodyKey, updateCode: bodyKey }),
   createExperiment: section({ group: bodyKey }),
   createJob: section({ tags: bodyKey }),
   createGroup: section({ experiments: bodyKey }),

@@ -35,7 +35,7 @@ const document: Profile = {
   rateLimits: [],
   inputs: {
     update: { description: "description", name: null, tags: null, readme: null },
-    restart: { description: null, declarations: null, updateCode: null },
+    restart: { description: null, parameters: null, updateCode: null },
     createExperiment: { group: null },
     createJob: { tags: null },
     createGroup: { experiments: null },
@@ -77,7 +77,7 @@ const polyaxon02: WrittenProfile = {
   inputs: {
     update: { name: "name", tags: "tags" },
     // A key `declarations` of the body itself is ignored.
-    restart: { description: "description", declarations: "config.declarations", updateCode: "update_code" },
+    restart: { description: "description", parameters: "config.declarations", updateCode: "update_code" },
     createBuild: { section: "build" },
   },
 };

@@ -76,7 +76,7 @@ const NEEDS: { readonly [Name in Capability]?: (profile: Profile, has: Has) => b
   UPDATE_TAGS: ({ inputs }) => inputs.update.tags !== null,
   UPDATE_README: ({ inputs }) => inputs.update.readme !== null,
   RESTART_DESCRIPTION: ({ inputs }) => inputs.restart.description !== null,
-  RESTART_DECLARATIONS: ({ inputs }) => inputs.restart.declarations !== null,
+  RESTART_PARAMETERS: ({ inputs }) => inputs.restart.parameters !== null,
   CREATE_EXPERIMENT_GROUP: ({ inputs }) => inputs.createExperiment.group !== null,
   CREATE_GROUP_EXPERIMENTS: ({ inputs }) => inputs.createGroup.experiments !== null,
   CREATE_JOB_TAGS: ({ inputs }) => inputs.createJob.tags !== null,

@@ -8,6 +8,7 @@ import {
   START,
 } from "./list-position.ts";
 import { type List, loopError, listFingerprint, readStep, type PageRead } from "./page-reader.ts";
+import type { Paging } from "../api/profile.ts";
 import type { Session } from "./session.ts";
 import { areTied } from "./ties.ts";
 
@@ -27,7 +28,7 @@ export interface Slice<Item> {
 
 /** How much of a list was compared with conditions that the service cannot filter by. */
 export interface Scan {
-  readonly rowsRead: number;
+  readonly scannedRows: number;
   /** Whether the end of the list was reached. */
   readonly isComplete: boolean;
 }
@@ -88,10 +89,10 @@ export async function readSlice<At, Item>(
   let items: readonly Item[] = [];
   /** The pages, each with the index of its first item, and which of its rows match. */
   const pages: { from: number; step: PageRead<Item>; found: readonly number[] | null }[] = [];
-  let [rowsRead, matches] = [0, 0];
+  let [scannedRows, matches] = [0, 0];
   do {
     const missing = first === null ? Number.POSITIVE_INFINITY : first - items.length;
-    const step = await iterator.next(session, find ? Math.min(maxSize, maxRows - rowsRead) : missing);
+    const step = await iterator.next(session, find ? Math.min(maxSize, maxRows - scannedRows) : missing);
     const { rest } = step;
     const found = find && (await find(rest));
     pages.push({ from: items.length, step, found });
@@ -101,9 +102,9 @@ export async function readSlice<At, Item>(
     const added = matching.length <= room ? matching : matching.slice(0, room);
     // Lists of equal fields have the page's own items: a copy for each of them takes most of their memory.
     items = items.length === 0 ? added : [...items, ...added];
-    rowsRead += rest.length;
+    scannedRows += rest.length;
     matches += matching.length;
-  } while (items.length < enough && rowsRead < maxRows && pages.length < most && !iterator.isDone());
+  } while (items.length < enough && scannedRows < maxRows && pages.length < most && !iterator.isDone());
   const cursorAt = (index: number): string => {
     const page = pages.findLast(({ from }) => from <= index);
     if (!page) throw new RangeError("expected the index of an item");
@@ -121,7 +122,30 @@ export async function readSlice<At, Item>(
     // A cursor points after an item, so with a cursor there is always a previous item. An offset can be behind the end.
     hasPrevious: after !== null || (offset !== null && offset > 0 && total !== 0),
     count: find ? (isComplete && after === null ? matches : null) : total,
-    scan: find && { rowsRead, isComplete },
+    scan: find && { scannedRows, isComplete },
+  };
+}
+
+/** A page of the rows of a whole list, which the caller has sorted. Throws `InputError` for a cursor of another list. */
+export function sliceOf<At, Item>(
+  rows: readonly Item[],
+  scannedRows: number,
+  list: List<At, Item>,
+  { first, maxSize, after, offset = null }: SliceRequest,
+  paging: Paging,
+): Slice<Item> {
+  const mark = listFingerprint(list);
+  const from = after === null ? (offset ?? 0) : parseCursor(after, mark, paging, maxSize).skip;
+  const items = rows.slice(from, from + (first ?? maxSize));
+  const cursorAt = (index: number): string => formatCursor({ query: {}, skip: from + index + 1 }, mark);
+  return {
+    items,
+    cursorAt,
+    endCursor: () => (items.length > 0 ? cursorAt(items.length - 1) : null),
+    hasNext: from + items.length < rows.length,
+    hasPrevious: from > 0 && rows.length > 0,
+    count: rows.length,
+    scan: { scannedRows, isComplete: true },
   };
 }
 

@@ -13,13 +13,13 @@ const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 /** What the page should show, asked for without it. */
 const EXPECTED = `{
   group(id: "ada.mnist.1") {
-    experiments(first: 24, order: { field: CREATED_AT }) {
+    experiments(first: 24, order: { by: { field: CREATED_AT } }) {
       nodes {
         uniqueName
         status
-        declarations { name value }
-        accuracy: lastMetricValue(name: "accuracy")
-        loss: lastMetricValue(name: "loss")
+        parameters { name value }
+        accuracy: latestMetric(name: "accuracy") { value }
+        loss: latestMetric(name: "loss") { value }
       }
     }
   }

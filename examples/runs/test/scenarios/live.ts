@@ -10,7 +10,7 @@ const pointsOf = async (reading: Locator) => Number(await reading.getAttribute("
 /** Numbers of the progress of run 44, asked for without the page. */
 const PROGRESS = `{
   experiment(id: "ada.mnist.1.44") {
-    loss: lastMetricValue(name: "loss")
+    loss: latestMetric(name: "loss") { value }
     metricSeries(names: ["loss"]) { totalPoints }
   }
 }`;

@@ -6,7 +6,7 @@ import { openAt } from "../open-at.ts";
 /** What the page should show, asked for without it. */
 const EXPECTED = `{ group(id: "ada.mnist.1") { experiments(filter: { statuses: [SUCCEEDED] }) { summary {
   importance(metric: "loss") { name correlation }
-  groups(by: ["param.lr"], metrics: ["loss"]) { count metrics { count mean standardDeviation } }
+  groups(by: ["parameter.lr"], metrics: ["loss"]) { count metrics { count mean standardDeviation } }
 } } } }`;
 
 interface Found {

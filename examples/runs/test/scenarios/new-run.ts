@@ -31,7 +31,7 @@ run:
 `;
 
 const CREATED = `query ($id: ID!) {
-  experiment(id: $id) { name tags config { raw } declarations { name value } }
+  experiment(id: $id) { name tags config { raw } parameters { name value } }
 }`;
 
 test.runIf(hasBrowser)(

@@ -8,7 +8,7 @@ const HASH = `#list=ada.mnist.1&compare=${GROUP.join(",")}`;
 
 /** What of the runs the page should keep, asked for without it. */
 const VALUES = `query ($ids: [ID!]!) {
-  compareRuns(ids: $ids) { parameters { name values } metrics { name values } }
+  compareExperiments(ids: $ids) { parameters { name values } metrics { name values } }
 }`;
 
 interface Compared {
@@ -16,7 +16,10 @@ interface Compared {
   readonly values: readonly (number | string | null)[];
 }
 interface Values {
-  readonly compareRuns: { readonly parameters: readonly Compared[]; readonly metrics: readonly Compared[] };
+  readonly compareExperiments: {
+    readonly parameters: readonly Compared[];
+    readonly metrics: readonly Compared[];
+  };
 }
 
 async function openParallel(options = {}) {
@@ -25,7 +28,7 @@ async function openParallel(options = {}) {
   // It stands below the charts, which come later and move it.
   await opened.page.getByRole("img", { name: "loss over steps" }).waitFor();
   const { data } = await opened.ask<Values, { ids: readonly string[] }>(VALUES, { ids: GROUP });
-  const { parameters, metrics } = data.compareRuns;
+  const { parameters, metrics } = data.compareExperiments;
   const valuesOf = (name: string) =>
     [...parameters, ...metrics].find((each) => each.name === name)?.values ?? [];
   /** The runs whose value of a parameter or metric is as wanted. */

@@ -11,7 +11,7 @@ const GROUP = "#list=ada.mnist.1";
 
 /** What the page should show, asked for without it. */
 const EXPECTED = `{ group(id: "ada.mnist.1") { experiments(
-  first: 12, order: { field: FINISHED_AT, direction: ASC }
+  first: 12, order: { by: { field: FINISHED_AT }, direction: ASC }
   filter: {
     statuses: [SUCCEEDED, FAILED], metrics: [{ name: "loss", lessThan: 0.2 }]
     declarations: [{ name: "activation", values: ["relu"] }]
@@ -242,7 +242,7 @@ test.skipIf(!hasBrowser)(
     // Nothing was sent before that was pressed.
     expect(calls().filter((call) => call.startsWith("POST"))).toHaveLength(1);
     const { data } = await ask<{ experiment: { declarations: readonly Parameter[] } }, object>(
-      `query ($id: ID!) { experiment(id: $id) { declarations { name value } } }`,
+      `query ($id: ID!) { experiment(id: $id) { parameters { name value } } }`,
       { id: started },
     );
     expect(objectOf(data.experiment.declarations)).toMatchObject({
@@ -268,7 +268,7 @@ test.skipIf(!hasBrowser)("texts stay texts when a run is restarted with another 
   await page.getByRole("button", { name: "Start it" }).click();
   const started = await page.getByText("Started").getByRole("link").innerText();
   const restarted = await ask<{ experiment: { declarations: readonly Parameter[] } }, object>(
-    `query ($id: ID!) { experiment(id: $id) { declarations { name value } } }`,
+    `query ($id: ID!) { experiment(id: $id) { parameters { name value } } }`,
     { id: started },
   );
   expect(objectOf(restarted.data.experiment.declarations)).toMatchObject({

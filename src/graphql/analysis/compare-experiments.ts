@@ -9,7 +9,7 @@ import { BuildJob, Experiment, type ExperimentResource, Group } from "../core/re
 import { type Kind, load, nullIfNotFound, requireVerification } from "../core/resource.ts";
 import { isEqual, isSameScalar } from "../core/cooperative-algorithms.ts";
 import { finite } from "../types/series.ts";
-import { type Column, columnsOf, type Row } from "./run-figures.ts";
+import { type Column, columnsOf, type Row } from "./experiment-statistics.ts";
 
 /* The comparison of several experiments. */
 
@@ -24,45 +24,50 @@ function inAll<Each>({ rows, of }: Compared, none: Each, valueAt: (index: number
 }
 
 const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
-  description: "The values of several runs under one name.",
+  description: "A parameter, a metric or a fact, with its value in each compared experiment.",
   fields: (t) => ({
     name: t.string(exposed("name", "Name.")),
     values: t.field({
       type: ["JSON"],
       nullable: { list: false, items: true },
-      description: "Value of each run, in the order of `runs`.",
+      description: "Value of each experiment, in the order of `experiments`.",
       // Runs without common names would have far more missing values than values.
       resolve: (compared) => inAll(compared, null, (index) => compared.values[index]),
     }),
     arePresent: t.booleanList({
       nullable: false,
       description:
-        "Whether each run has something of this name. Then null is the value, or of a metric no finite number.",
+        "Whether each experiment has it. Where true, a null in `values` is the value itself, or a metric that is not a finite number.",
       resolve: (compared) => inAll(compared, false, () => true),
     }),
     differs: t.boolean(exposed("differs", "Whether the values differ, or not all runs have one.")),
   }),
 });
 
-const RunComparison = builder.objectRef<Awaited<ReturnType<typeof compare>>>("RunComparison").implement({
-  description: "Several experiments side by side.",
-  fields: (t) => ({
-    runs: t.field({ type: [Experiment], ...exposed("runs", "The experiments, in the order of `ids`.") }),
-    missing: t.idList(exposed("missing", "Those of `ids` that were not found; the others are compared.")),
-    origin: t.field({
-      type: [ComparedValues],
-      ...exposed(
-        "origin",
-        "User, group, original, build, framework and tags. Runs are named by their `reference`.",
-      ),
+const ExperimentComparison = builder
+  .objectRef<Awaited<ReturnType<typeof compare>>>("ExperimentComparison")
+  .implement({
+    description: "Several experiments side by side.",
+    fields: (t) => ({
+      experiments: t.field({
+        type: [Experiment],
+        ...exposed("experiments", "The experiments, in the order of `ids`."),
+      }),
+      missing: t.idList(exposed("missing", "Members of `ids` that were not found; the others are compared.")),
+      origin: t.field({
+        type: [ComparedValues],
+        ...exposed(
+          "origin",
+          "User, group, original, build, framework and tags. Runs are named by their `reference`.",
+        ),
+      }),
+      parameters: t.field({
+        type: [ComparedValues],
+        ...exposed("parameters", "Parameters, by name; those in objects by their path, such as `model.lr`."),
+      }),
+      metrics: t.field({ type: [ComparedValues], ...exposed("metrics", "Latest metrics, by name.") }),
     }),
-    parameters: t.field({
-      type: [ComparedValues],
-      ...exposed("parameters", "Parameters, by name; those in objects by their path, such as `model.lr`."),
-    }),
-    metrics: t.field({ type: [ComparedValues], ...exposed("metrics", "Latest metrics, by name.") }),
-  }),
-});
+  });
 
 /** The keys of the record that describe the origin of a run, by the names of their fields. */
 const ORIGIN = {
@@ -132,7 +137,7 @@ async function compare(ids: readonly string[], onlyDifferences: boolean, context
   const compared = (columns: readonly Column[], valueOf?: typeof finite) =>
     context.runCooperatively(comparedIn(columns, options, valueOf));
   return {
-    runs,
+    experiments: runs,
     missing: ids.filter((_id, index) => !records[index]),
     origin: await compared(originOf(rows)),
     parameters: await compared(await columnsOf(rows, "declarations", context)),
@@ -140,8 +145,8 @@ async function compare(ids: readonly string[], onlyDifferences: boolean, context
   };
 }
 
-root.query("compareRuns", {
-  type: RunComparison,
+root.query("compareExperiments", {
+  type: ExperimentComparison,
   description: "Parameters, latest metrics and origin of several experiments, side by side.",
   args: {
     ids: arg.idList({

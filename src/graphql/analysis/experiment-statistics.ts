@@ -7,7 +7,7 @@ import { forEach, makeEach, type Steps } from "../core/steps.ts";
 import { byName, sorted } from "../core/cooperative-algorithms.ts";
 import { isNamedIn } from "../types/metrics.ts";
 import { finite } from "../types/series.ts";
-import { type RunStatus, statusOf } from "../types/status.ts";
+import { durationSeconds, phaseOf, type RunStatus, statusOf } from "../types/status.ts";
 import { medianOf, Moments, rankCorrelation } from "./statistics.ts";
 
 /* Statistics of a list of runs: the columns of its rows, and values that are computed from the columns in steps. */
@@ -93,52 +93,62 @@ export const parametersIn = (
 const rangeOf = ({ count, min, max }: Moments) => (count > 0 ? { min, max } : { min: null, max: null });
 
 export const statisticsOf = (columns: readonly Column[], names: readonly string[] | null | undefined) =>
-  makeEach(columns.filter(isNamedIn(names)), function* ({ name, values }) {
-    yield FIGURE_BYTES;
-    const moments = new Moments();
-    const numbers: number[] = [];
-    yield* forEach(values, (value) => {
-      const number = finite(value);
-      if (number === null) return;
-      moments.add(number);
-      numbers.push(number);
-    });
-    const { count } = moments;
-    return {
-      name,
-      count,
-      leftOut: values.length - count,
-      mean: moments.mean(),
-      standardDeviation: moments.standardDeviation(),
-      ...rangeOf(moments),
-      median: medianOf(numbers),
-    };
-  });
+  makeEach(columns.filter(isNamedIn(names)), statisticsOfColumn);
 
-/**
- * The keys besides parameters by which runs are grouped, with functions that return the values of a run. A run counts for each of its values.
- * Undefined if the run has no value, as for a missing parameter.
- */
-const COLUMN_KEYS: Readonly<Record<string, (row: Row) => readonly unknown[]>> = {
-  status: ({ last_status }) => [statusOf(last_status)],
-  user: ({ user }) => [user ?? undefined],
-  group: ({ experiment_group: name }) => [name == null ? undefined : referenceIn(kinds.Group, name)],
-  tag: ({ tags }) => (tags && tags.length > 0 ? [...new Set(tags)] : [undefined]),
+function* statisticsOfColumn({ name, values }: Pick<Column, "name" | "values">) {
+  yield FIGURE_BYTES;
+  const moments = new Moments();
+  const numbers: number[] = [];
+  yield* forEach(values, (value) => {
+    const number = finite(value);
+    if (number === null) return;
+    moments.add(number);
+    numbers.push(number);
+  });
+  const { count } = moments;
+  return {
+    name,
+    count,
+    leftOut: values.length - count,
+    mean: moments.mean(),
+    standardDeviation: moments.standardDeviation(),
+    ...rangeOf(moments),
+    median: medianOf(numbers),
+  };
+}
+
+/** Statistics of the durations of runs. `now`: the time of the service, in milliseconds. */
+export const durationsOf = (rows: readonly Row[], now: number) =>
+  statisticsOfColumn({ name: "durationSeconds", values: rows.map((row) => durationSeconds(row, now)) });
+
+/** A property of runs by which they are grouped. */
+export const PROPERTIES = {
+  GROUP: "Its group, by `reference`. Runs without a group count under null.",
+  PHASE: "Its phase.",
+  STATUS: "Its status.",
+  TAG: "Its tags. A run with several tags counts for each; one without tags counts under null.",
+  USER: "Login name of its creator.",
+} as const;
+
+type Property = keyof typeof PROPERTIES;
+
+/** A key by which runs are grouped: exactly one of the two. */
+export interface BreakdownKey {
+  readonly property?: Property | null | undefined;
+  readonly parameter?: string | null | undefined;
+}
+
+/** The values of a run by property. A run counts for each of its values, and under null without one. */
+const VALUES_OF: Readonly<Record<Property, (row: Row) => readonly unknown[]>> = {
+  STATUS: ({ last_status }) => [statusOf(last_status)],
+  PHASE: (row) => [phaseOf(row)],
+  USER: ({ user }) => [user ?? null],
+  GROUP: ({ experiment_group: name }) => [name == null ? null : referenceIn(kinds.Group, name)],
+  TAG: ({ tags }) => (tags && tags.length > 0 ? [...new Set(tags)] : [null]),
 };
 
-/** The prefix for a parameter whose name is also one of these keys. */
-const PARAMETER_PREFIX = "param.";
-
-/** The parameter that a name means; null for the other keys. */
-export function parameterOf(name: string): string | null {
-  if (Object.hasOwn(COLUMN_KEYS, name)) return null;
-  return name.startsWith(PARAMETER_PREFIX) ? name.slice(PARAMETER_PREFIX.length) : name;
-}
-
-function valuesBy(name: string, row: Row): readonly unknown[] {
-  const parameter = parameterOf(name);
-  return parameter === null ? (COLUMN_KEYS[name]?.(row) ?? []) : [valueAt(row.declarations, parameter)];
-}
+const valuesBy = ({ property, parameter }: BreakdownKey, row: Row): readonly unknown[] =>
+  property ? VALUES_OF[property](row) : [valueAt(row.declarations, parameter ?? "") ?? null];
 
 /** Whether a row has a value under a name. */
 export function* hasName(rows: readonly Row[], key: ColumnKey, name: string): Steps<boolean> {
@@ -153,22 +163,22 @@ export function* hasName(rows: readonly Row[], key: ColumnKey, name: string): St
 const CHARACTERS_PER_SLICE = 20_000;
 
 /** The runs with each combination of values, the most frequent first. */
-export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
+export function* breakdownOf(rows: readonly Row[], by: readonly BreakdownKey[]) {
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly records: Row[] }>();
   /** The distinct values by their JSON. The number of a value identifies it in combinations, however long the value is. */
-  const ordinals = new Map<string | undefined, number>();
+  const ordinals = new Map<string, number>();
   let [written, bytes] = [0, 0];
   const ordinalOf = (value: unknown): number => {
-    const text: string | undefined = JSON.stringify(value);
-    written += text?.length ?? 0;
+    const text = JSON.stringify(value);
+    written += text.length;
     const known = ordinals.get(text);
     if (known !== undefined) return known;
-    bytes += FIGURE_BYTES + (text?.length ?? 0);
+    bytes += FIGURE_BYTES + text.length;
     ordinals.set(text, ordinals.size);
     return ordinals.size - 1;
   };
   for (const row of rows) {
-    const choices = by.map((name) => valuesBy(name, row));
+    const choices = by.map((key) => valuesBy(key, row));
     const firsts = choices.map(([first]) => first);
     const key: number[] = [];
     for (const first of firsts) {
@@ -200,9 +210,7 @@ export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
   );
   return yield* makeEach(inOrder, function* ({ values, records }) {
     yield;
-    const named = by.map((name, index) => ({ name, value: values[index] }));
-    // Null is a value of its own.
-    return { values: named.filter(({ value }) => value !== undefined), count: records.length, records };
+    return { values, count: records.length, records };
   });
 }
 

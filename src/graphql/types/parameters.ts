@@ -1,0 +1,46 @@
+import { InputError } from "../../errors.ts";
+import { builder, exposed, exposedOrNull, objectType } from "../core/builder.ts";
+import { quote } from "../core/ids.ts";
+
+/* Parameters of experiments, which the service calls declarations. */
+
+export const ParameterValue = objectType<{ readonly name: string; readonly value: unknown }>(
+  "ParameterValue",
+  "A parameter and its value.",
+  (t) => ({
+    name: t.string(exposed("name", "Name of the parameter.")),
+    value: t.field({
+      type: "JSON",
+      ...exposedOrNull("value", "Value as received: a string, a number, a boolean or a list of them."),
+    }),
+  }),
+);
+
+export const ParameterInput = builder.inputType("ParameterInput", {
+  description: "A parameter and its value.",
+  fields: (t) => ({
+    name: t.string({ required: true, description: "Name of the parameter." }),
+    value: t.field({
+      type: "JSON",
+      required: true,
+      description: "A string, a number, a boolean or a list of them.",
+    }),
+  }),
+});
+
+type Given = readonly (typeof ParameterInput.$inferInput)[];
+
+/** The given parameters by name; null if none are given. Throws `InputError` for a name that is given twice. */
+export function parametersByName(
+  given: Given | null | undefined,
+  argument: string,
+): Readonly<Record<string, unknown>> | null {
+  if (!given || given.length === 0) return null;
+  const byName = new Map<string, unknown>();
+  for (const { name, value } of given) {
+    if (byName.has(name))
+      throw new InputError(`${argument}: expected each name once, got ${quote(name)} twice`);
+    byName.set(name, value);
+  }
+  return Object.fromEntries(byName);
+}
