@@ -64,7 +64,6 @@ test("the outcome of a command that is answered with a page is unknown", async (
 
 test("the bookmark of a record that has none is removed; of a record that is not there nothing is", async () => {
   const records: Readonly<Record<string, string>> = {
-    "ada/mnist/experiments/3/": "ada.mnist.3",
     "ada/mnist/jobs/3/": "ada.mnist.jobs.3",
     "ada/mnist": "ada.mnist",
   };
@@ -75,31 +74,26 @@ test("the bookmark of a record that has none is removed; of a record that is not
   });
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const answer = await ask(`mutation {
-    one: unbookmarkExperiment(id: "ada.mnist.3") { experiment { uniqueName } }
-    many: bookmarkRuns(ids: ["ada.mnist.jobs.3", "ada.mnist.builds.3"], isBookmarked: false) { results { outcome run { id } } }
-    none: unbookmarkExperiment(id: "ada.mnist.4") { experiment { uniqueName } }
+    runs: bookmarkRuns(ids: ["ada.mnist.jobs.3", "ada.mnist.builds.3"], isBookmarked: false) { results { outcome run { id } } }
     project: bookmarkProject(id: "ada.mnist", isBookmarked: false) { project { uniqueName } }
   }`);
-  expect(outcomeOf(answer)).toMatchObject({
+  expect(answer).toEqual({
     data: {
-      one: { experiment: { uniqueName: "ada.mnist.3" } },
-      many: {
+      runs: {
         results: [
           { outcome: "DONE", run: { id: globalId("Job:ada/mnist/3") } },
           { outcome: "NOT_FOUND", run: null },
         ],
       },
-      none: null,
       project: { project: { uniqueName: "ada.mnist" } },
     },
-    errors: [{ at: "none", code: "NOT_FOUND" }],
   });
-  const runs = ["experiments/3", "jobs/3", "builds/3", "experiments/4"].map((run) => `ada/mnist/${run}/`);
+  const runs = ["jobs/3", "builds/3"].map((run) => `ada/mnist/${run}/`);
   const calls = runs.flatMap((run) => [`DELETE ${run}unbookmark/`, `GET ${run}`]);
   expect(new Set(service.calls())).toEqual(
     new Set([...calls, "DELETE ada/mnist/unbookmark", "GET ada/mnist"]),
   );
-  expect(service.calls()).toHaveLength(10);
+  expect(service.calls()).toHaveLength(6);
 });
 
 describe("what is selected beyond the address is read once, after the command", () => {
@@ -147,13 +141,13 @@ test("what the answer of a command lacked is read with one request, and nothing 
     method === "GET" ? { json: later } : { status: 201, json: made },
   );
   const answer = await ask(`mutation { done: ${commandCalled("copyExperiment").mutation} {
-    experiment { status isClone isBookmarked }
+    experiment { status isBookmarked }
     again: experiment { rawStatus jobCount }
   } }`);
   expect(answer).toEqual({
     data: {
       done: {
-        experiment: { status: "CREATED", isClone: true, isBookmarked: false },
+        experiment: { status: "CREATED", isBookmarked: false },
         again: { rawStatus: "created", jobCount: 1 },
       },
     },

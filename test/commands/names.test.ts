@@ -109,8 +109,7 @@ test.each(["experiment", "run", "entity"])(
 
 test.each([
   [`mutation { done: grantSuperuser(username: "nobody") { user { id } } }`, "username nobody"],
-  [`{ done: user(username: "nobody") { bookmarks { totalCount } } }`, "owner nobody"],
-  [`{ done: node(sequence: 99) { name } }`, "sequence 99"],
+  [`{ done: user(username: "nobody") { bookmarks(kind: JOB) { totalCount } } }`, "owner nobody"],
   [`{ done: group(id: "ada.mnist.99") { experiments { totalCount } } }`, "ada.mnist.groups.99"],
 ])("%s: what is missing is named", async (query, missing) => {
   const { ask } = await startProfile("polyaxon-0.4");

@@ -55,14 +55,13 @@ interface Shown {
   readonly description: string | null;
   readonly isBookmarked: boolean;
   readonly rawStatus: string;
-  readonly isClone: boolean;
   readonly original: { readonly uniqueName: string } | null;
   readonly latestMetrics: Values;
   readonly metrics: { readonly totalCount: number };
 }
 
 const STATE =
-  "uniqueName description isBookmarked rawStatus isClone original { uniqueName } latestMetrics { name value } metrics { totalCount }";
+  "uniqueName description isBookmarked rawStatus original { uniqueName } latestMetrics { name value } metrics { totalCount }";
 
 /** An experiment as the model has it: what it shows, and what will still happen to it by itself. */
 interface Modelled {
@@ -130,7 +129,6 @@ function createModel(found: readonly Shown[]) {
         description: source.shown.description,
         isBookmarked: false,
         rawStatus: "created",
-        isClone: true,
         original: { uniqueName: source.shown.uniqueName },
         latestMetrics: [],
         metrics: { totalCount: 0 },
@@ -163,7 +161,7 @@ function createModel(found: readonly Shown[]) {
     const { uniqueName } = modelled.shown;
     runs.delete(uniqueName);
     for (const other of runs.values())
-      if (other.shown.original?.uniqueName === uniqueName) change(other, { original: null, isClone: false });
+      if (other.shown.original?.uniqueName === uniqueName) change(other, { original: null });
     return null;
   }
 
@@ -182,6 +180,9 @@ function createModel(found: readonly Shown[]) {
   return { runs, wait, act };
 }
 
+/** A name that only an experiment can have. */
+const referenceTo = (name: string): string => name.replace(/\.(\d+)$/, ".experiments.$1");
+
 const SHOWN = `experiment { ${STATE} }`;
 
 /** The mutation of an act, and its variables besides the id. */
@@ -197,6 +198,10 @@ function mutationOf(taken: Exclude<Step, { act: "wait" }>): [text: string, varia
     const record = `createExperimentMetric(id: $id, input: $input) { metric { ${SHOWN} } }`;
     const input = { values: taken.values };
     return [`($id: ID!, $input: CreateExperimentMetricInput!) { done: ${record} }`, { input }];
+  }
+  if (act === "bookmark" || act === "unbookmark") {
+    const bookmark = `bookmarkRuns(ids: [$id], isBookmarked: ${act === "bookmark"})`;
+    return [`($id: ID!) { done: ${bookmark} { results { run { ... on Experiment { ${STATE} } } } } }`, {}];
   }
   const more = act === "stop" ? ", force: true" : "";
   return [`($id: ID!) { done: ${act}Experiment(id: $id${more}) { ${SHOWN} } }`, {}];
@@ -235,15 +240,22 @@ test("whatever is done in whatever order, the gateway shows what a small model s
         }
         const id = names[taken.run % names.length] ?? "";
         const [mutation, variables] = mutationOf(taken);
-        const answer = await fixture.ask<unknown, object>(`mutation ${mutation}`, { id, ...variables });
+        const answer = await fixture.ask<unknown, object>(`mutation ${mutation}`, {
+          id: referenceTo(id),
+          ...variables,
+        });
         const modelled = model.runs.get(id);
         const after = modelled && model.act(modelled, taken);
         if (after && !names.includes(after.shown.uniqueName)) names.push(after.shown.uniqueName);
         const experiment = after && { experiment: after.shown };
-        const shown = taken.act === "record" ? { metric: experiment } : experiment;
+        const isOfSeveral = taken.act === "bookmark" || taken.act === "unbookmark";
+        const ofSeveral = { results: [{ run: after?.shown ?? null }] };
+        const shown = isOfSeveral ? ofSeveral : taken.act === "record" ? { metric: experiment } : experiment;
         const deleted = { deletedId: expect.any(String) };
         expect([answer.data, ...codesOf(answer)]).toEqual(
-          modelled ? [{ done: after ? shown : deleted }] : [{ done: null }, "NOT_FOUND"],
+          modelled || isOfSeveral
+            ? [{ done: after || isOfSeveral ? shown : deleted }]
+            : [{ done: null }, "NOT_FOUND"],
         );
       }
       expect(await fixture.stateOf(names)).toEqual(names.map((name) => model.runs.get(name)?.shown ?? null));

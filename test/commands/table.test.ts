@@ -95,7 +95,7 @@ test("without a caller's token every mutation but login is UNAUTHENTICATED and s
 
 /** A command of each method, with and without a body, with and without a documented answer, and login. */
 const oneOfEach =
-  "stopExperiment bookmarkJob deleteGroup unbookmarkBuildJob updateJob createExperimentMetric copyExperiment revokeSuperuser login"
+  "stopExperiment startGroupTensorboard deleteGroup stopJob updateJob createExperimentMetric copyExperiment revokeSuperuser login"
     .split(" ")
     .map(commandCalled);
 

@@ -171,23 +171,23 @@ describe("the options of a restart", () => {
     const service = await startAccepting();
     const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     const restart = async (given: string, variables = "") => {
-      const input = `{ declarations: ${given} }`;
+      const input = `{ parameters: [${given}] }`;
       const field = `restartExperiment(id: "ada.mnist.3", input: ${input}) { __typename }`;
       return errorsOf(await ask(`mutation ${variables} { ${field} }`));
     };
     for (const digits of ["9007199254740993", "-9007199254740993.0", "90071992547409931e-1", "1e400"])
-      expect(await restart(`{ seeds: [1, ${digits}] }`)).toMatchObject([
+      expect(await restart(`{ name: "seeds", value: [1, ${digits}] }`)).toMatchObject([
         { message: expect.stringContaining(`which are kept, got ${digits}; write it as text`) },
       ]);
-    expect(await restart("{ seed: $seed }", "($seed: Float = 9007199254740993)")).toMatchObject([
-      { code: "BAD_USER_INPUT" },
-    ]);
-    expect(await restart(`{ deep: ${"[".repeat(200)}${"]".repeat(200)} }`)).toMatchObject([
+    expect(
+      await restart('{ name: "seed", value: { seed: $seed } }', "($seed: Float = 9007199254740993)"),
+    ).toMatchObject([{ code: "BAD_USER_INPUT" }]);
+    expect(await restart(`{ name: "deep", value: ${"[".repeat(201)}${"]".repeat(201)} }`)).toMatchObject([
       { message: expect.stringContaining("JSON: expected at most 200 levels of nesting, got more") },
     ]);
     expect(service.seen()).toEqual([]);
     await restart(
-      `{ seed: "9007199254740993", high: 1e300, last: 9007199254740991, pi: 3.14159265358979323 }`,
+      `{ name: "seed", value: "9007199254740993" }, { name: "high", value: 1e300 }, { name: "last", value: 9007199254740991 }, { name: "pi", value: 3.14159265358979323 }`,
     );
     expect(service.seen()[0]?.body).toBe(
       `{"config":{"declarations":{"seed":"9007199254740993","high":1e+300,"last":9007199254740991,"pi":3.141592653589793}}}`,

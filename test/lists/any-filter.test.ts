@@ -51,7 +51,7 @@ const membersOf = (values: typeof texts, name: typeof text, days: typeof text) =
       .filter(({ atLeast, lessThan }) => lessThan === undefined || atLeast < lessThan),
     { minLength: 1, maxLength: 2 },
   ),
-  declarations: fc.array(fc.record({ name, values }), { minLength: 1, maxLength: 2 }),
+  parameters: fc.array(fc.record({ name, values }), { minLength: 1, maxLength: 2 }),
 });
 
 type Members = ReturnType<typeof membersOf>;
@@ -73,7 +73,7 @@ const bound = (key: string, sign: string, value: string | number | undefined): S
   value === undefined ? [] : [{ key, isNegated: false, sign, values: [value] }];
 
 /** What a filter says, in the order in which it is written. */
-const saidBy = ({ createdAt, metrics = [], declarations = [], ...input }: Input): Said[] => [
+const saidBy = ({ createdAt, metrics = [], parameters = [], ...input }: Input): Said[] => [
   ...set("name", input.names),
   ...set("status", input.rawStatuses),
   ...set("user.username", input.users),
@@ -85,7 +85,7 @@ const saidBy = ({ createdAt, metrics = [], declarations = [], ...input }: Input)
     ...bound(`metric.${name}`, ">=", atLeast),
     ...bound(`metric.${name}`, "<", lessThan),
   ]),
-  ...declarations.flatMap(({ name, values }) => set(`declarations.${name}`, values)),
+  ...parameters.flatMap(({ name, values }) => set(`declarations.${name}`, values)),
 ];
 
 const QUERY = `query ($filter: RunFilter) { project(id: "ada.mnist") {

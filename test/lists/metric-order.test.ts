@@ -17,10 +17,11 @@ const QUERY = `query ($first: Int = 24, $after: String, $order: RunOrder, $filte
   }
 }`;
 
-const lossesIn = ({ nodes }: Listed) => nodes.map(({ loss }) => loss as number | null);
+const lossesIn = ({ nodes }: Listed) =>
+  nodes.map(({ loss }) => (loss as { readonly value: number | null } | null)?.value ?? null);
 
 const LIST = "GET ada/mnist/experiments?group=1";
-const LARGEST = { metric: "loss", direction: "DESC" };
+const LARGEST = { by: { metric: "loss" }, direction: "DESC" };
 const HAS_LOSS = "metric.loss%3A%3E%3D-1e308";
 
 describe("the order by a metric", () => {
@@ -29,7 +30,7 @@ describe("the order by a metric", () => {
     async (profile) => {
       const { ask, calls } = await startProfile(profile);
       const listed = async (order: object) => listIn(await ask(QUERY, { order }), "group.experiments");
-      const ascending = await listed({ metric: "loss", direction: "ASC" });
+      const ascending = await listed({ by: { metric: "loss" }, direction: "ASC" });
       const losses = lossesIn(ascending);
       expect(losses).toEqual(losses.toSorted((a, b) => Number(a) - Number(b)));
       expect(losses).not.toContain(null);
@@ -47,7 +48,7 @@ describe("the order by a metric", () => {
     [{ filter: { metrics: { name: "loss", lessThan: 0.5 } } }, "metric.loss:<0.5,metric.loss:>=-1e308"],
     [{ filter: { metrics: { name: "accuracy" } } }, "metric.accuracy:>=-1e308,metric.loss:>=-1e308"],
     [{ filter: { statuses: "FAILED" }, query: "id:1" }, "status:failed,metric.loss:>=-1e308,id:1"],
-    [{ order: { metric: "f1-score", direction: "ASC" } }, "metric.f1-score:>=-1e308"],
+    [{ order: { by: { metric: "f1-score" }, direction: "ASC" } }, "metric.f1-score:>=-1e308"],
   ])("with %j, the server filters by %s", async (variables, filter) => {
     const { ask, filters } = await startRows([{ id: 1, last_metric: { loss: 1, "f1-score": 1 } }]);
     await ask(QUERY, { order: LARGEST, ...variables });
@@ -65,7 +66,7 @@ test.each(UNKNOWN_METRICS)(
       const results = pages[page++] ?? [];
       return { json: { count: results.length, next: null, results } };
     }, RELEASE_04);
-    const list = `experiments(order: { metric: "lss", direction: ${direction}) { totalCount }`;
+    const list = `experiments(order: { by: { metric: "lss" }, direction: ${direction}) { totalCount }`;
     expect(errorsOf(await ask(inProject(list)))).toEqual([
       failure("project.experiments", "BAD_USER_INPUT", UNKNOWN),
     ]);

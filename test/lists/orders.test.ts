@@ -12,7 +12,9 @@ test.each(
   "the order by %s_AT %s is the server's, with a second key among equal ones",
   async (date, direction, sort) => {
     const { ask, service } = await startRows([]);
-    await ask(inProject(`experiments(order: { field: ${date}_AT, direction: ${direction} }) { totalCount }`));
+    await ask(
+      inProject(`experiments(order: { by: { field: ${date}_AT }, direction: ${direction} }) { totalCount }`),
+    );
     const second = date === "CREATED" ? "-updated_at" : "-created_at";
     expect(service.seen()[0]?.path).toBe(`/api/v1/ada/mnist/experiments?sort=${sort}%2C${second}`);
   },

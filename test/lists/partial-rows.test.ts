@@ -60,31 +60,19 @@ describe("the rows of a list are partial records", () => {
     expect(calls()).toEqual(["GET ada/mnist/jobs", "GET ada/mnist/jobs/2/"]);
   });
 
-  test.each(["experiments", "jobs"])("whether one of %s is a clone is told by its original", async (list) => {
-    const { ask, calls } = await startRows([
-      { id: 1, original: null },
-      { id: 2, original: "ada.mnist.jobs.1" },
-      { id: 3, original: "ada.mnist.jobs.1", is_clone: false },
-    ]);
-    expect(await ask(inProject(`${list} { nodes { isClone } }`))).toEqual({
-      data: { project: { [list]: { nodes: [{ isClone: false }, { isClone: true }, { isClone: false }] } } },
-    });
-    expect(calls()).toEqual([`GET ada/mnist/${list}`]);
-  });
-
   test("a key that the whole record lacks as well is null, and asked for once", async () => {
     const { ask, calls } = await startRows([{ id: 1 }], {}, { id: 1 });
-    expect(await ask(inProject("jobs { nodes { isClone resources tags } }"))).toEqual({
-      data: { project: { jobs: { nodes: [{ isClone: null, resources: null, tags: null }] } } },
+    expect(await ask(inProject("jobs { nodes { readme resources tags } }"))).toEqual({
+      data: { project: { jobs: { nodes: [{ readme: null, resources: null, tags: null }] } } },
     });
     expect(calls()).toEqual(["GET ada/mnist/jobs", "GET ada/mnist/jobs/1/"]);
   });
 
   test("a record that has gone since the list was made fails at what is beyond its row", async () => {
     const { ask } = await startRows([{ id: 1, last_status: "running" }]);
-    const answer = await ask(inProject("jobs { nodes { status isClone } }"));
-    expect(answer.data).toEqual({ project: { jobs: { nodes: [{ status: "RUNNING", isClone: null }] } } });
-    expect(errorsOf(answer)).toMatchObject([{ at: "project.jobs.nodes.0.isClone", code: "NOT_FOUND" }]);
+    const answer = await ask(inProject("jobs { nodes { status resources } }"));
+    expect(answer.data).toEqual({ project: { jobs: { nodes: [{ status: "RUNNING", resources: null }] } } });
+    expect(errorsOf(answer)).toMatchObject([{ at: "project.jobs.nodes.0.resources", code: "NOT_FOUND" }]);
   });
 });
 
@@ -113,7 +101,7 @@ describe("a record at which the server fails whenever it is read", () => {
   const DETAIL = "GET ada/mnist/experiments/7/";
   const LIST = "GET ada/mnist/experiments?query=id%3A7&limit=100";
   const FIELDS = `name status tags latestMetric(name: "loss") { value }`;
-  const known = { name: "odd", status: "RUNNING", tags: ["a"], lastMetricValue: null };
+  const known = { name: "odd", status: "RUNNING", tags: ["a"], latestMetric: { value: null } };
   const failed = (at: string, route = "{owner}/{project}/experiments/{id}/", more: object = {}) =>
     failure(at, "UPSTREAM_ERROR", "The service answered 500.", {
       upstream: { method: "GET", route, status: 500 },

@@ -11,7 +11,7 @@ const PLAIN = "a name that the server can sort by: letters, digits, - and single
 const OWN = "a name that the server has no column of its own for";
 const byMetric = (names: string, expected: string): Row[] =>
   names.split("|").map((name) => {
-    const order = `order: { metric: "${name}", direction: ASC }`;
+    const order = `order: { by: { metric: "${name}" }, direction: ASC }`;
     return [`experiments(${order})`, `order.by.metric: expected ${expected}, got "${name}"`];
   });
 
@@ -28,7 +28,7 @@ const TOO_LONG: readonly Row[] = (
       "filter: expected at most 2000 characters in the server's language, got 2001",
     ],
     [
-      `order: {metric: "${"m".repeat(50_000)}", direction: ASC}`,
+      `order: { by: { metric: "${"m".repeat(50_000)}" }, direction: ASC }`,
       "order.by.metric: expected at most 2000 characters, got 50000",
     ],
     [`filter: {allTags: [${'"",'.repeat(2_001)}]}`, "filter.allTags: expected at most 2000 values, got 2001"],

@@ -64,7 +64,7 @@ describe("clones", () => {
     const declared = rows.map((row, index) => ({ ...row, declarations: { lr: index } }));
     const { ask, calls } = await startRows(declared);
     const { data } = await ask(
-      query(`(filter: { users: ["ada"], declarations: [{ name: "lr", atLeast: 1 }] })`),
+      query(`(filter: { users: ["ada"], parameters: [{ name: "lr", atLeast: 1 }] })`),
     );
     expect(data).toMatchObject({ experiment: { clones: { nodes: [{ internalId: "7" }], totalCount: 1 } } });
     expect(calls()).toEqual([`${EXPERIMENTS}?query=user.username%3Aada&limit=500`]);

@@ -36,7 +36,7 @@ describe("parameters are compared with", () => {
   const { rows, cases: compared } = COMPARED.parameters;
   test.each(compared)("$what", async ({ declarations, ids }) => {
     const { ask, service } = await startRuns(rows);
-    const page = await pageOf(ask, { filter: { declarations } });
+    const page = await pageOf(ask, { filter: { parameters: declarations } });
     expect(idsOf(page)).toEqual(ids);
     expect(page).toMatchObject({
       totalCount: ids.length,
@@ -50,7 +50,7 @@ describe("parameters are compared with", () => {
 test("what the server can compare narrows the scan, and texts alone need none", async () => {
   const { ask, service } = await startRuns([{ act: "relu", lr: 0.1 }]);
   const act = { name: "act", values: ["relu"] };
-  const narrowed = { statuses: ["RUNNING"], declarations: [act, { name: "lr", values: ["0.1"] }] };
+  const narrowed = { statuses: ["RUNNING"], parameters: [act, { name: "lr", values: ["0.1"] }] };
   expect(await pageOf(ask, { filter: narrowed })).toMatchObject({
     nodes: [{ internalId: "1" }],
     scan: { scannedRows: 1, isComplete: true },
@@ -82,7 +82,7 @@ describe("texts and names that the server cannot be told are compared here", () 
 test("a scan that reaches its bound tells so, counts nothing, and goes on behind its cursor", async () => {
   const rows = Array.from({ length: 10 }, (_, index) => ({ lr: index === 6 ? 0.1 : 0.2 }));
   const { ask, service } = await startRuns(rows, { MAX_SCANNED_ROWS: "4", MAX_PAGE_SIZE: "3" });
-  const filter = { declarations: { name: "lr", values: ["0.1"] } };
+  const filter = { parameters: { name: "lr", values: ["0.1"] } };
   const first = await pageOf(ask, { filter });
   expect(first).toEqual({
     nodes: [],

@@ -119,7 +119,7 @@ describe("a walk over rows with equal dates gives each row once", () => {
   });
 
   const OPEN = profileFile("extends: polyaxon-0.4\norders: {DEFAULT: null, STARTED_ASC: {by: start}}");
-  const byField = (field: string, direction = "DESC") => ({ order: { field, direction } });
+  const byField = (field: string, direction = "DESC") => ({ order: { by: { field }, direction } });
 
   test.each([
     ["the server's own order", RELEASE_04, {}],
@@ -128,7 +128,7 @@ describe("a walk over rows with equal dates gives each row once", () => {
     ["one that it spells in its own words", { UPSTREAM_PROFILE: OPEN }, byField("STARTED_AT", "ASC")],
     ["creation", RELEASE_04, byField("CREATED_AT")],
     ["ends that are null", RELEASE_04, byField("FINISHED_AT")],
-    ["a metric", RELEASE_04, { order: { metric: "loss", direction: "ASC" } }],
+    ["a metric", RELEASE_04, { order: { by: { metric: "loss" }, direction: "ASC" } }],
     ["any order in scanned pages", RELEASE_04, { filter: { words: "x" } }],
   ])("in %s", async (_, env, variables) => {
     const { walk } = await startShuffling([1, 6, 25, 2, 7], env);
@@ -141,7 +141,7 @@ describe("a walk over rows with equal dates gives each row once", () => {
     [
       "archives",
       listOf(
-        "archives(first: $first, after: $after)",
+        "archives(kind: EXPERIMENT, first: $first, after: $after)",
         `user(username: "ada")`,
         "... on Experiment { internalId }",
       ),

@@ -13,6 +13,7 @@ const KEYS: Readonly<Record<string, string>> = {
   isBookmarked: "bookmarked",
   jobCount: "num_jobs",
   latestMetrics: "last_metric",
+  parameters: "declarations",
   url: "git_url",
 };
 

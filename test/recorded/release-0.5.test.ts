@@ -31,7 +31,7 @@ test("from 0.5 on, `params` are the declarations, and `content`, YAML or JSON, i
     data: {
       experiment: {
         name: "baseline",
-        declarations: [
+        parameters: [
           { name: "layers", value: [64, 32] },
           { name: "lr", value: 0.01 },
         ],
