@@ -17,7 +17,7 @@ const sha1 = (text: string): string => createHash("sha1").update(text).digest("h
 /** The commit at the head of a project's code. */
 export const headOf = ({ name }: Project): string => sha1(`head of ${name}`);
 
-/** Which data a run of the project reads. */
+/** The data that runs of a project read. */
 export const dataRefsOf = ({ name }: Project) => ({ [name]: sha1(`data of ${name}`) });
 
 /** Images have their framework in their name. */

@@ -111,7 +111,7 @@ export function stopRun(store: Store, run: Run): void {
   }
 }
 
-/** Removes a run. What refers to it loses the reference, but a group takes its experiments along. */
+/** Removes a run. Other runs lose their reference to it; the experiments of a group are removed with it. */
 export function removeRun(store: Store, run: Run): void {
   cancel(store, run);
   store.runs[run.kind].delete(run.id);

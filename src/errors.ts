@@ -101,7 +101,7 @@ const TABLE = {
   REQUEST_LIMIT_EXCEEDED: {
     status: 400,
     meaning:
-      "The operation needs more upstream requests or more memory, of responses, for its document or for what a subscription keeps, than allowed. What was read is returned; what most fields wait for is requested first. `unsentRequests` counts the requests that were not sent. Select less at once.",
+      "The operation needs more upstream requests or more memory, of responses, for its document or for what a subscription keeps, than allowed. Data that was read is returned; the reads of most fields are sent first. `unsentRequests` counts the requests that were not sent. Select less at once.",
   },
   PAGE_LIMIT_REACHED: {
     status: 400,

@@ -1,8 +1,8 @@
 import type { ResponsePath } from "./engine/field-extensions.ts";
 
 /**
- * How a read was answered: by a request of its own, by a batch, by a request of another operation with the same token, by the cache, or by a
- * stale response instead of an error (stale-if-error, RFC 5861).
+ * The source of a read's response: its own request, a batch, a request of another operation with the same token, the cache, or a stale
+ * response instead of an error (stale-if-error, RFC 5861).
  */
 export type Served = "request" | "batch" | "joined" | "cache" | "stale";
 

@@ -1,6 +1,6 @@
 import { build, experiment, group } from "./records.ts";
 
-/** How many experiments the project lists. Those beyond the first 60 are in lists only. */
+/** Number of experiments that the project lists. Only the first 60 have records. */
 const LISTED = 6_000;
 
 const MAKE: Readonly<Record<string, (id: number) => object>> = {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /*
- * The records of the static service, the same in every run: 60 experiments of one project with their builds, groups and
- * machines, in the shapes of the service's document and about as long as real ones.
+ * The records of the static service, the same in every run: 60 experiments of one project, with their builds, groups and machines.
+ * Their shapes are those of the service's document, and they are about as long as real ones.
  */
 
 const PROJECT = "root.quick-start";
@@ -60,7 +60,7 @@ const page = <Item>(results: readonly Item[]) => ({
   results,
 });
 
-/** The records of the first 60 share five builds. Those beyond are in lists only, which have ten. */
+/** Number of builds that experiments share: five among the first 60, ten among those that only lists have. */
 const buildsBy = (id: number) => (id <= EXPERIMENTS ? 5 : BUILDS);
 
 export const experiment = (id: number) => ({

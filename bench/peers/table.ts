@@ -27,8 +27,7 @@ export const median = (values: readonly number[]): number => quantile(values, 0.
 const short = (value: number) => value.toFixed(value < 2 ? 2 : value < 10 ? 1 : 0);
 
 /**
- * The median of the ratios of each round, and their quartiles: `1.27 (1.25–1.31)`. What else ran on the machine meanwhile met
- * both. The limit is 1.
+ * The median of the ratios of each round, and their quartiles: `1.27 (1.25–1.31)`. Other processes on the machine affected both alike. The limit is 1.
  */
 function ratio(cpuMs: readonly number[], limit: readonly number[]): string {
   if (cpuMs === limit) return short(1);

@@ -96,7 +96,7 @@ export function sectionOf(specification: Specification, name: string): Specifica
   return isFields(section) ? section : {};
 }
 
-/** What an experiment, a job or a build needs of its specification: parameters in the command have their values. */
+/** The configuration of an experiment, a job or a build by its specification, with the values of parameters in the command. */
 export function configOf(specification: Specification, declarations: Declarations | null = null): RunConfig {
   const { image, build_steps: steps } =
     specification["kind"] === "build" ? specification : sectionOf(specification, "build");

@@ -131,7 +131,7 @@ interface Member {
   readonly id: number;
   readonly build: number | null;
   readonly space: Space;
-  /** Which combination of the space it tries. */
+  /** Index of the combination of the space that it tries. */
   readonly trial: number;
   readonly createdAt?: number;
 }

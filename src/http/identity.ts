@@ -13,8 +13,8 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/;
 export type ResolveIdentity = (request: Identifiable) => Identity;
 
 /**
- * Returns a function that resolves the identity of a request: its caller, by the token (`token` and `Bearer` are accepted) or, if the token
- * is missing or malformed, by the client address; the request id for responses, errors and logs; and the trace context.
+ * Returns a function that resolves the identity of a request: its caller, its trace context, and its id for responses, errors and logs. The
+ * caller follows from the token (`token` and `Bearer` are accepted) or, if it is missing or malformed, from the client address.
  */
 export function createIdentityResolver(
   callers: CallerRegistry,

@@ -168,7 +168,7 @@ export function createDocuments({
       );
       if (errors.length > 0)
         throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));
-      // Some clients send a different document each time. Those documents must not evict the documents that are sent again.
+      // Some clients send a different document each time. Such documents must not evict those that are sent again.
       if (readOnce.has(prepared.hash)) cache.set(text, prepared);
       else readOnce.set(prepared.hash, true);
     },

@@ -161,7 +161,7 @@ async function metricsOf({ records }: OfRuns, names: readonly string[] | null | 
 const RunProperty = enumType("RunProperty", "A property by which runs are grouped.", PROPERTIES);
 
 const BreakdownKey = builder.inputType("BreakdownKey", {
-  description: "What runs of a row have in common: a property or a parameter.",
+  description: "A key of a breakdown: a property or a parameter.",
   isOneOf: true,
   fields: (t) => ({
     property: t.field({ type: RunProperty, description: "A property." }),

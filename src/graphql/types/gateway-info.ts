@@ -5,7 +5,7 @@ import type { GatewayDetails } from "../core/context.ts";
 
 const Capability = enumType(
   "Capability",
-  "What some servers have in addition to the documented API.",
+  "A feature that some servers have in addition to the documented API.",
   CAPABILITIES,
 );
 
@@ -23,7 +23,7 @@ const GatewayInfo = objectType<GatewayDetails>("GatewayInfo", "The gateway. Requ
   capabilities: t.field({
     type: [Capability],
     nullable: false,
-    description: "What the server offers. Fields that require more are null with `CAPABILITY_UNAVAILABLE`.",
+    description: "Features of the server. Fields that require more are null with `CAPABILITY_UNAVAILABLE`.",
     resolve: ({ capabilities }) => capabilities,
   }),
   limits: t.field(computedFrom(GatewayLimits, "Limits of an operation.", (details) => details)),

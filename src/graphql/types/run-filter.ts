@@ -156,41 +156,86 @@ const parameters: Conditions<readonly (typeof ParameterFilter.$inferInput)[]> = 
     return values ? [{ ...named, operator: "anyOf", operands: values }, ...within] : within;
   });
 
+/** The kinds of run whose records have a key. */
+const kindsWith = (key: string) =>
+  runRefs.flatMap(({ kind: { run } }) => (run.keys.includes(key) ? [run] : []));
+
+const onlyOf = (key: string | undefined): string =>
+  key === undefined
+    ? ""
+    : ` Only in lists of ${kindsWith(key)
+        .map(({ many }) => many)
+        .join(" and ")}.`;
+
 /** A member of the filter: its input, and its conditions. A member with `key` exists only for kinds whose records have the key. */
 const when = <const Type extends InputType<PothosTypes> | [InputType<PothosTypes>]>(
   type: Type,
   description: string,
   conditions: Conditions<InputShapeFromTypeParam<PothosTypes, Type, true>>,
   key?: string,
-) => ({ input: (t: Inputs) => t.field({ type, description }), conditions, key });
-
-const BUILDS = "Builds of experiments and jobs.";
-const GROUPS = "Groups of experiments. A selection must be the only group, in a list of a project.";
+) => ({ input: (t: Inputs) => t.field({ type, description: description + onlyOf(key) }), conditions, key });
 
 const MEMBERS = {
   // This member is not sent to the server.
   words: when("String", WORDS_DESCRIPTION, () => []),
-  names: when(["String"], "Whole names.", set("name")),
-  notNames: when(["String"], "Whole names.", set("name", "noneOf")),
-  statuses: when([RunStatusEnum], "Statuses, without `OTHER`.", statuses("anyOf")),
-  notStatuses: when([RunStatusEnum], "Statuses, without `OTHER`.", statuses("noneOf")),
-  phases: when([RunPhaseEnum], "Phases, without `UNKNOWN`.", phases),
-  rawStatuses: when(["String"], "Statuses as the service spells them.", set("status")),
-  users: when(["String"], "Login names of those who created the runs.", set("user")),
-  notUsers: when(["String"], "Login names of those who created the runs.", set("user", "noneOf")),
-  tags: when(["String"], "Tags.", set("tags")),
+  names: when(["String"], "Display names (`name`), whole, of which the run has one.", set("name")),
+  notNames: when(
+    ["String"],
+    "Display names (`name`), whole, of which the run has none.",
+    set("name", "noneOf"),
+  ),
+  statuses: when([RunStatusEnum], "Statuses, without `OTHER`, of which the run has one.", statuses("anyOf")),
+  notStatuses: when(
+    [RunStatusEnum],
+    "Statuses, without `OTHER`, of which the run has none.",
+    statuses("noneOf"),
+  ),
+  phases: when([RunPhaseEnum], "Phases, without `UNKNOWN`, of which the run is in one.", phases),
+  rawStatuses: when(
+    ["String"],
+    "Statuses as the service spells them (`rawStatus`), of which the run has one.",
+    set("status"),
+  ),
+  users: when(["String"], "Login names, of which one is that of the creator.", set("user")),
+  notUsers: when(["String"], "Login names, of which none is that of the creator.", set("user", "noneOf")),
+  tags: when(["String"], "Tags, of which the run has at least one.", set("tags")),
   allTags: when(["String"], "Tags, all of which the run has.", every("tags")),
-  notTags: when(["String"], "Tags.", set("tags", "noneOf")),
-  createdAt: when(DayRange, "Days of creation.", days("createdAt")),
-  updatedAt: when(DayRange, "Days of the last change.", days("updatedAt")),
-  startedAt: when(DayRange, "Days of the start.", days("startedAt")),
-  finishedAt: when(DayRange, "Days of the end.", days("finishedAt")),
-  builds: when(["ID"], BUILDS, ids("build", BuildJob.kind), "build_job"),
-  notBuilds: when(["ID"], BUILDS, ids("build", BuildJob.kind, "noneOf"), "build_job"),
-  groups: when(["ID"], GROUPS, ids("group", Group.kind), "experiment_group"),
-  notGroups: when(["ID"], "Groups of experiments.", ids("group", Group.kind, "noneOf"), "experiment_group"),
-  metrics: when([MetricFilter], "Metrics, all of which must match.", metrics, "last_metric"),
-  parameters: when([ParameterFilter], "Parameters, all of which must match.", parameters, "declarations"),
+  notTags: when(["String"], "Tags, of which the run has none.", set("tags", "noneOf")),
+  createdAt: when(DayRange, "Time of creation.", days("createdAt")),
+  updatedAt: when(DayRange, "Time of the last change.", days("updatedAt")),
+  startedAt: when(DayRange, "Time of the start.", days("startedAt")),
+  finishedAt: when(DayRange, "Time of the end.", days("finishedAt")),
+  builds: when(
+    ["ID"],
+    "Build jobs by id or name, of which the run uses one.",
+    ids("build", BuildJob.kind),
+    "build_job",
+  ),
+  notBuilds: when(
+    ["ID"],
+    "Build jobs by id or name, of which the run uses none.",
+    ids("build", BuildJob.kind, "noneOf"),
+    "build_job",
+  ),
+  groups: when(
+    ["ID"],
+    "Groups by id or name, of which one has the experiment. One of the type `selection` stands alone, and only in a list of a project.",
+    ids("group", Group.kind),
+    "experiment_group",
+  ),
+  notGroups: when(
+    ["ID"],
+    "Groups by id or name, of which none has the experiment.",
+    ids("group", Group.kind, "noneOf"),
+    "experiment_group",
+  ),
+  metrics: when([MetricFilter], "Bounds of latest metrics, all of which must match.", metrics, "last_metric"),
+  parameters: when(
+    [ParameterFilter],
+    "Values or bounds of parameters, all of which must match.",
+    parameters,
+    "declarations",
+  ),
 };
 
 type Member = keyof typeof MEMBERS;
@@ -225,7 +270,7 @@ function conditionsOf(filter: RunFilter, filtered: Filtered): readonly Condition
 
 /** Throws `InputError` if the records of the kind lack a key. */
 function checkKind(argument: string, key: string, { kind }: Filtered): void {
-  const names = runRefs.flatMap(({ kind: { run } }) => (run.keys.includes(key) ? [run.name] : []));
+  const names = kindsWith(key).map(({ name }) => name);
   if (names.includes(kind.name)) return;
   throw new InputError(`${argument}: expected for ${names.join(" or ")} only, got it for ${kind.name}`);
 }

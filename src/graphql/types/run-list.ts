@@ -77,7 +77,7 @@ const RunOrderField = builder.enumType("RunOrderField", {
 });
 
 const RunOrderKey = builder.inputType("RunOrderKey", {
-  description: "What runs are ordered by.",
+  description: "The key of an order: a time, a metric or a parameter.",
   isOneOf: true,
   fields: (t) => ({
     field: t.field({ type: RunOrderField, description: "A time." }),
@@ -99,7 +99,7 @@ const RunOrder = builder.inputType("RunOrder", {
     by: t.field({
       type: RunOrderKey,
       required: true,
-      description: "What is compared, such as `{ field: CREATED_AT }`.",
+      description: "The compared key, such as `{ field: CREATED_AT }`.",
     }),
     direction: t.field({
       type: OrderDirection,

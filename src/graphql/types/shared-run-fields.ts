@@ -47,12 +47,12 @@ const RunCommand = objectType<ByName>("RunCommand", "Command of a run.", (t) => 
 
 const RunConfig = builder.objectRef<ByName>("RunConfig").implement({
   description:
-    "What runs and how its image is built. Some servers send it as YAML; its first 16384 characters are read.",
+    "Command and image of a run, with the values of its parameters filled in. Some servers send it as YAML; its first 16384 characters are read.",
   fields: (t) => ({
     version: t.int(checkedProperty("version", integer, "Version of the format.")),
     kind: t.string(checkedProperty("kind", text, "`experiment`, `job`, `build` or `group`.")),
     build: t.field({ type: BuildConfig, ...checkedProperty("build", object, "How the image is built.") }),
-    run: t.field({ type: RunCommand, ...checkedProperty("run", object, "What runs; null for a build.") }),
+    run: t.field({ type: RunCommand, ...checkedProperty("run", object, "Its command; null for a build.") }),
     raw: t.field(computedFromOrNull("JSON", "All of it, as received.", (config) => config)),
   }),
 });
@@ -87,7 +87,13 @@ export const cloneableFields = <R extends CloneableRecord>(
   t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Resource<R, RunAddress>>,
   target: ResourceRef<R, RunAddress>,
 ) => ({
-  original: t.field(reference("original", target, "What it was restarted, resumed or copied from.")),
+  original: t.field(
+    reference(
+      "original",
+      target,
+      "The run that it was restarted, resumed or copied from; null if it is no clone, or the original was deleted.",
+    ),
+  ),
   cloningStrategy: t.field({
     type: CloningStrategyEnum,
     ...computed(

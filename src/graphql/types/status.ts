@@ -52,7 +52,7 @@ export const statusesOf = (phase: RunPhase): readonly RunStatus[] =>
 
 export const RunPhaseEnum = enumType(
   "RunPhase",
-  "Coarse stage of a run, for colours and to stop polling. Every status belongs to one. No values will be added.",
+  "Coarse stage of a run, for colours and to stop polling. Every status belongs to one.",
   mapped(PHASES, (meaning, name) => `${meaning} ${statusesOf(name).join(", ")}.`),
 );
 

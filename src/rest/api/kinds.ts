@@ -34,7 +34,7 @@ type ActName = "delete" | "stop" | "startTensorboard" | "stopTensorboard" | "boo
 
 /** A kind whose records profiles describe. */
 export interface RecordKind {
-  /** What profiles call its lists and its records. */
+  /** Name of its lists and records in profiles. */
   readonly records: string;
   readonly keys: readonly string[];
   readonly optional?: Named;
@@ -44,7 +44,7 @@ export interface RecordKind {
 export interface RunKind<out R extends records.RunnableRecord = records.RunnableRecord> extends RecordKind {
   /** The name of its type, also in global ids. */
   readonly name: string;
-  /** What descriptions call one of them, and several. */
+  /** Names of one of them, with its article, and of several, in descriptions. */
   readonly one: string;
   readonly many: string;
   /** Replaces `many` where that alone would be unclear. */
@@ -52,7 +52,7 @@ export interface RunKind<out R extends records.RunnableRecord = records.Runnable
   /** How references to it are spelled, and the id in examples of them. */
   readonly reference: Spelling;
   readonly example: string;
-  /** The endpoints of the document. Those that several kinds have are listed here; a kind can have others. */
+  /** The endpoints of the document that several kinds have. A kind can have others. */
   readonly endpoints: Named & {
     readonly read: Get<RunAddress, R>;
     readonly list?: Get<Pick<RunAddress, "owner" | "project">, Page<R>>;
@@ -86,7 +86,7 @@ const commonOptional = <R>(
   restore: optional(`restore${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/restore`, Nothing)),
 });
 
-/** Those of what users keep: `bookmarkedJobs`, `archivedJobs`. */
+/** The endpoints of bookmarks and archives: `bookmarkedJobs`, `archivedJobs`. */
 const keptOptional = <R>(many: string, read: RecordDecoder<R>) => ({
   bookmarked: optional(
     `bookmarked${capital(many)}`,

@@ -126,8 +126,7 @@ function lacking(what: string, capability?: string): never {
 }
 
 /*
- * The language in which servers take filters of lists, that of Polyaxon 0.x: `status:~running|failed,metric.loss:<0.5`. What it
- * cannot say is not sent, so that no value changes the meaning of a filter and no filter crashes the server.
+ * The language in which servers take filters of lists, that of Polyaxon 0.x: `status:~running|failed,metric.loss:<0.5`. Values that it cannot express are not sent, so that no value changes the meaning of a filter and no filter crashes the server.
  */
 
 export interface Condition {
@@ -248,7 +247,7 @@ const RESERVED_WORDS = new Set(
   ),
 );
 
-/** What the releases 0.2 to 0.6 have under a name of their own in the table of experiments: an order by such a metric crashes them. */
+/** Columns of the table of experiments in the releases 0.2 to 0.6. An order by a metric with such a name crashes them. */
 const COLUMNS = new Set(
   "backend build_job build_job_id chart_views clones cloning_strategy code_reference code_reference_id config content created_at data_refs declarations deleted description experiment_group experiment_group_id finished_at framework id in_cluster is_managed jobs last_metric metric metric_id metrics name original_experiment original_experiment_id outputs outputs_refs outputs_refs_id params persistence project project_id readme run_env selections started_at status status_id statuses tags tensorboard_jobs updated_at user user_id uuid".split(
     " ",

@@ -274,7 +274,7 @@ function fit(fields: readonly Field[], value: unknown): boolean {
   return true;
 }
 
-/** Most keys of a record that is used as it was received. Those of known servers have some dozens. */
+/** Maximum keys of a record that is used as it was received. Records of known servers have some dozens. */
 const MAX_SCANNED_KEYS = 1_000;
 
 /** Whether a record has too many keys to be copied once for each field that adds one. */

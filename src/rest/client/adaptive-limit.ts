@@ -47,7 +47,7 @@ export interface Observation {
 }
 
 /**
- * An adaptive concurrency limit, as those of Netflix' concurrency-limits and Envoy: it grows while latency stays near that without load, is
+ * An adaptive concurrency limit, as those of Netflix' concurrency-limits and Envoy. It grows while latency stays near that without load. It is
  * multiplied by 0.8 when the average latency is high, and halved after a timeout, a reset or a 5xx while nothing succeeds. As in
  * TCP, it doubles at first, and grows by one for each round of requests after the first sign of overload.
  *

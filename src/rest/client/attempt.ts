@@ -47,7 +47,7 @@ export type ResponseConsumer<Result> = (
   stats: ResponseStats,
 ) => Promise<Result>;
 
-/** Sends a request once. Whatever becomes of it is counted, spanned and reported here. */
+/** Sends a request once, and records its outcome: metrics, span and trace entry. */
 export async function attempt<Result>(
   settings: AttemptSettings,
   call: UpstreamCall,

@@ -30,7 +30,7 @@ export interface RequestFormat {
   readonly secrets: readonly string[];
   /** The cheapest read that the server has. */
   readonly cheapest: Get<object, unknown>;
-  /** What the service allows one token: one object for all endpoints that it counts together; null when it is not known. */
+  /** The service's rate limit of a token: one object for all endpoints that it counts together; null if it is not known. */
   readonly limitOf: (endpoint: AnyEndpoint) => RateLimit | null;
 }
 

@@ -78,7 +78,7 @@ export class CallerReadCache {
   readonly largePages = new LargePages();
   readonly #all: ReadCache;
   readonly #caller: Caller;
-  /** What was kept in an earlier one has other keys, and is found no more. */
+  /** Cache generation. Entries of earlier generations have other keys and are not found. */
   #epoch: SharedRead | number;
   #inFlight = new CompactingMap<SharedRead>();
 
@@ -89,7 +89,7 @@ export class CallerReadCache {
     this.#epoch = all.kept?.get(caller.key) ?? 0;
   }
 
-  /** What may answer an equal read; undefined without it. No later read gets an older response. */
+  /** The shared read that may answer an equal read; undefined without one. No later read gets an older response. */
   find(key: string): SharedRead | undefined {
     const sharedRead = this.#inFlight.get(key);
     if (sharedRead) return sharedRead.isOpen && !sharedRead.ended ? sharedRead : undefined;

@@ -21,7 +21,7 @@ export interface ReadTarget {
   readonly path: string;
   /** Reads a part of a log; null for the whole response. */
   readonly window: ReadChunk<unknown> | null;
-  /** What a list item must contain to replace the record, in a list that covers all reads with the same `common`. */
+  /** The keys that a list item must have to replace the record, in a list that covers all reads with the same `common`. */
   readonly part: { readonly batch: BatchRule; readonly run: RunRead; readonly common: string } | null;
   /** Identifies the whole response among those of the caller. */
   readonly key: string;

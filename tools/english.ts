@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { globSync } from "tinyglobby";
+import { parse, visit } from "graphql";
+
+/*
+ * Checks the English of comments, descriptions and pages, as far as a machine can: `npm run check:english`. It reports sentences without a
+ * subject, sentences that nobody reads once, words with a better one, and siblings in the schema that have the same description.
+ */
+
+const MAX_WORDS = 35;
+
+/** A sentence that begins with a relative clause in place of a subject. A question is fine. */
+const HEADLESS = /^(?:What|Who|Whoever|Whatever|Those|That which|So many|Which)\b(?!.*\?)/;
+
+/** Words of which the field has a better one. */
+const AVOIDED: Readonly<Record<string, string>> = {
+  whoever: "a plain subject",
+  "so many": "a number",
+  "hand clock": "fake clock",
+  patience: "timeout",
+  "the house": "the code base",
+};
+
+function* issuesIn(text: string): Generator<string> {
+  for (const sentence of text.split(/(?<=[.!?]) (?=[A-Z`])/)) {
+    const start = JSON.stringify(sentence.slice(0, 80));
+    if (HEADLESS.test(sentence)) yield `expected a subject first, got ${start}`;
+    const words = sentence.split(" ").length;
+    if (words > MAX_WORDS) yield `expected at most ${MAX_WORDS} words, got ${words}: ${start}`;
+    for (const [word, better] of Object.entries(AVOIDED))
+      if (new RegExp(`\\b${word}\\b`, "i").test(sentence))
+        yield `expected ${better}, got "${word}": ${start}`;
+  }
+}
+
+const COMMENT = /\/\*\*?([\s\S]*?)\*\/|(?:^|\s)\/\/ ?(.*(?:\n\s*\/\/ ?.*)*)/g;
+
+/** The comments of a file of TypeScript, each as one line of text. */
+const commentsIn = (code: string): string[] =>
+  [...code.matchAll(COMMENT)].map(([, block, line = ""]) =>
+    (block ?? line)
+      .replaceAll(/\n\s*(?:\*|\/\/) ?/g, " ")
+      .replaceAll(/\s+/g, " ")
+      .trim(),
+  );
+
+/** The paragraphs of a page, without code, tables, lists, headings and links. */
+const paragraphsIn = (page: string): string[] =>
+  page
+    .replaceAll(/^```.*?^```$/gms, "")
+    .split(/\n{2,}/)
+    .filter((paragraph) => !/^\s*(?:[|#<>*-]|\d+\.)/.test(paragraph))
+    .map((paragraph) =>
+      paragraph
+        .replaceAll(/\]\([^)]*\)/g, "]")
+        .replaceAll(/\s+/g, " ")
+        .trim(),
+    );
+
+interface Described {
+  readonly name: { readonly value: string };
+  readonly description?: { readonly value: string };
+}
+
+function* issuesInSchema(sdl: string): Generator<string> {
+  const siblings = function* (of: string, all: readonly Described[] = []): Generator<string> {
+    const names = new Map<string, string>();
+    for (const { name, description } of all) {
+      const text = description?.value ?? "";
+      const other = names.get(text);
+      if (other !== undefined)
+        yield `${of}: expected different descriptions, got one for ${other} and ${name.value}`;
+      names.set(text, name.value);
+    }
+  };
+  const issues: string[] = [];
+  visit(parse(sdl), {
+    enter: (node) => {
+      if ("description" in node && node.description)
+        for (const issue of issuesIn(node.description.value.replaceAll(/\s+/g, " "))) issues.push(issue);
+      // Safe: only definitions with a name have members.
+      const { name } = node as { readonly name?: { readonly value: string } };
+      for (const members of ["fields", "arguments", "values"] as const)
+        if (members in node && "description" in node)
+          issues.push(
+            ...siblings(name?.value ?? "", (node as unknown as Record<string, Described[]>)[members]),
+          );
+    },
+  });
+  yield* issues;
+}
+
+function* check(): Generator<string> {
+  const files = (patterns: readonly string[]) =>
+    globSync(patterns, { ignore: ["**/node_modules/**", "**/generated/**"] });
+  const read = (path: string) => readFileSync(path, "utf8");
+  for (const path of files(["{src,demo,tools,bench,test,examples/runs/src}/**/*.{ts,tsx}", "schema/*.ts"]))
+    for (const comment of commentsIn(read(path)))
+      for (const issue of issuesIn(comment)) yield `${path}: ${issue}`;
+  for (const path of files(["README.md", "CONTRIBUTING.md", "docs/**/*.md"]))
+    for (const paragraph of paragraphsIn(read(path)))
+      for (const issue of issuesIn(paragraph)) yield `${path}: ${issue}`;
+  for (const issue of issuesInSchema(read("schema/schema.graphql"))) yield `schema/schema.graphql: ${issue}`;
+}
+
+const issues = [...check()].toSorted();
+if (issues.length > 0) {
+  process.stdout.write(`${issues.join("\n")}\n`);
+  process.exitCode = 1;
+}
