@@ -1,5 +1,4 @@
-import { readFileSync } from "node:fs";
-import { globSync } from "tinyglobby";
+import { readdirSync, readFileSync } from "node:fs";
 import { parse, visit } from "graphql";
 
 /*
@@ -62,17 +61,19 @@ interface Described {
   readonly description?: { readonly value: string };
 }
 
+/** Members of one type, or arguments of one field, that have the same description. */
+function* equalSiblings(of: string, all: readonly Described[] = []): Generator<string> {
+  const names = new Map<string, string>();
+  for (const { name, description } of all) {
+    const text = description?.value ?? "";
+    const other = names.get(text);
+    if (other !== undefined)
+      yield `${of}: expected different descriptions, got one for ${other} and ${name.value}`;
+    names.set(text, name.value);
+  }
+}
+
 function* issuesInSchema(sdl: string): Generator<string> {
-  const siblings = function* (of: string, all: readonly Described[] = []): Generator<string> {
-    const names = new Map<string, string>();
-    for (const { name, description } of all) {
-      const text = description?.value ?? "";
-      const other = names.get(text);
-      if (other !== undefined)
-        yield `${of}: expected different descriptions, got one for ${other} and ${name.value}`;
-      names.set(text, name.value);
-    }
-  };
   const issues: string[] = [];
   visit(parse(sdl), {
     enter: (node) => {
@@ -83,21 +84,27 @@ function* issuesInSchema(sdl: string): Generator<string> {
       for (const members of ["fields", "arguments", "values"] as const)
         if (members in node && "description" in node)
           issues.push(
-            ...siblings(name?.value ?? "", (node as unknown as Record<string, Described[]>)[members]),
+            ...equalSiblings(name?.value ?? "", (node as unknown as Record<string, Described[]>)[members]),
           );
     },
   });
   yield* issues;
 }
 
+const CODE = ["src", "demo", "tools", "bench", "test", "schema", "examples/runs/src"];
+
+const filesIn = (folder: string, pattern: RegExp): string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((path) => `${folder}/${path}`)
+    .filter((path) => pattern.test(path) && !/node_modules|generated/.test(path));
+
+const read = (path: string): string => readFileSync(path, "utf8");
+
 function* check(): Generator<string> {
-  const files = (patterns: readonly string[]) =>
-    globSync(patterns, { ignore: ["**/node_modules/**", "**/generated/**"] });
-  const read = (path: string) => readFileSync(path, "utf8");
-  for (const path of files(["{src,demo,tools,bench,test,examples/runs/src}/**/*.{ts,tsx}", "schema/*.ts"]))
+  for (const path of CODE.flatMap((folder) => filesIn(folder, /\.tsx?$/)))
     for (const comment of commentsIn(read(path)))
       for (const issue of issuesIn(comment)) yield `${path}: ${issue}`;
-  for (const path of files(["README.md", "CONTRIBUTING.md", "docs/**/*.md"]))
+  for (const path of ["README.md", "CONTRIBUTING.md", ...filesIn("docs", /\.md$/)])
     for (const paragraph of paragraphsIn(read(path)))
       for (const issue of issuesIn(paragraph)) yield `${path}: ${issue}`;
   for (const issue of issuesInSchema(read("schema/schema.graphql"))) yield `schema/schema.graphql: ${issue}`;

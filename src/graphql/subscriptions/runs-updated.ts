@@ -55,7 +55,7 @@ const watchedArgs = {
   query: arg.string({ description: "Filter in the server's own language, in addition to `filter`." }),
   first: arg.int({
     description:
-      "Number of runs to watch, the most recently changed. Default: one page of the service. What needs a scan is found among the last `gateway.limits.maxPageSize` changed.",
+      "Number of runs to watch, the most recently changed. Default: one page of the service. A filter that needs a scan finds runs among the last `gateway.limits.maxPageSize` changed.",
   }),
 };
 
