@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from "graphql";
 import { builder } from "./core/builder.ts";
+import { describeListCosts } from "./core/list-costs.ts";
 import { prefetchResources } from "./core/prefetch.ts";
 import { serveSubgraph, toSubgraphSchema } from "./federation/subgraph.ts";
 import { rename, renameDocument, type Renames, wordsOf } from "./federation/rename.ts";
@@ -42,7 +43,7 @@ builder.subscriptionType({
     "Subscriptions, by server-sent events or WebSocket. The gateway polls the service, and tolerates its failures for a minute.",
 });
 
-const build = (): GraphQLSchema => prefetchResources(toSubgraphSchema());
+const build = (): GraphQLSchema => describeListCosts(prefetchResources(toSubgraphSchema()));
 
 export const schema = serveSubgraph(build());
 

@@ -90,7 +90,10 @@ export function connectionOf<
     nodes: t.field(computedFrom([node], "Items.", ({ nodes }) => nodes as never)),
     pageInfo: t.field(computedFrom(PageInfo, "Position of the page.", (connection) => connection)),
     totalCount: t.int(
-      exposedOrNull("count", "Length of the whole list; null if not counted, or a scan has not ended."),
+      exposedOrNull(
+        "count",
+        "Length of the whole list; null if the service does not count it, or until a scan has reached the end.",
+      ),
     ),
     ...(isScanned && {
       scan: t.field({

@@ -86,7 +86,7 @@ const LINK = { url: "https://specs.apollo.dev/federation/v2.3", import: ["@key",
 
 /** The transitional directive for fields that are null only with an error: https://specs.apollo.dev/nullability/v0.4. */
 const NULLABILITY = buildSchema(
-  '"Null only with an error: the field itself (0), items of its list (1)." directive @semanticNonNull(levels: [Int!]! = [0]) on FIELD_DEFINITION',
+  '"Null only together with an error. `levels`: 0 is the field, 1 the items of its list." directive @semanticNonNull(levels: [Int!]! = [0]) on FIELD_DEFINITION',
 );
 
 /** Matches fields that are null only with an error, as lines of SDL: results of look-ups, commands and reads, and values derived from them. */

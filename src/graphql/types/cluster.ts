@@ -60,14 +60,24 @@ resourceType(Node, "A machine of the cluster.", (t) => ({
     ...property("gpus", "The GPUs."),
     nullable: { list: true, items: true },
   }),
-  dockerVersion: t.string(property("docker_version", "Container runtime version.")),
-  kubeletVersion: t.string(property("kubelet_version", "Version of the kubelet.")),
-  osImage: t.string(property("os_image", "Operating system image.")),
-  kernelVersion: t.string(property("kernel_version", "Kernel version.")),
-  schedulableTaints: t.boolean(property("schedulable_taints", "Whether its taints allow scheduling.")),
-  schedulableState: t.boolean(property("schedulable_state", "Whether its state allows scheduling.")),
-  status: t.string(property("status", "Status, such as `ready`.")),
-  isCurrent: t.boolean(property("is_current", "Whether it is in the cluster now.")),
+  dockerVersion: t.string(
+    property("docker_version", "Container runtime version. Costs a request for each machine."),
+  ),
+  kubeletVersion: t.string(
+    property("kubelet_version", "Version of the kubelet. Costs a request for each machine."),
+  ),
+  osImage: t.string(property("os_image", "Operating system image. Costs a request for each machine.")),
+  kernelVersion: t.string(property("kernel_version", "Kernel version. Costs a request for each machine.")),
+  schedulableTaints: t.boolean(
+    property("schedulable_taints", "Whether its taints allow scheduling. Costs a request for each machine."),
+  ),
+  schedulableState: t.boolean(
+    property("schedulable_state", "Whether its state allows scheduling. Costs a request for each machine."),
+  ),
+  status: t.string(property("status", "Status, such as `ready`. Costs a request for each machine.")),
+  isCurrent: t.boolean(
+    property("is_current", "Whether it is in the cluster now. Costs a request for each machine."),
+  ),
 }));
 
 root.query("cluster", {

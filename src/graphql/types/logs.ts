@@ -24,7 +24,7 @@ export const LogChunk = objectType<LogWindow>("LogChunk", "A part of a log.", (t
     resolve: ({ endByte }) => formatCursor(endByte),
   }),
   hasMore: t.boolean(exposed("hasMore", "Whether more text followed.")),
-  startByte: t.float(exposed("startByte", "Where it begins, in bytes.")),
+  startByte: t.float(exposed("startByte", "Position of its first byte in the log.")),
   isRestarted: t.boolean(
     exposed(
       "isRestarted",

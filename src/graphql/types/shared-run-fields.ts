@@ -34,7 +34,7 @@ export const archived = {
   nullable: true,
 };
 
-export const readme = property("readme", "Notes in Markdown.");
+export const readme = property("readme", "Notes in Markdown; null if it has none.");
 
 const BuildConfig = objectType<ByName>("BuildConfig", "How an image is built.", (t) => ({
   image: t.string(checkedProperty("image", text, "Base image.")),

@@ -31,7 +31,8 @@ export const orTaken =
 export const tagInputs = (t: Inputs) => ({
   tags: t.stringList({ description: "Tags that replace the old ones. Requires `UPDATE_TAGS`." }),
   addTags: t.stringList({
-    description: "Tags to add to those that are read first; a change in between is lost. Not with `tags`.",
+    description:
+      "Tags to add. The present tags are read and written back: a change by somebody else in between is lost. Not with `tags`.",
   }),
   removeTags: t.stringList({ description: "Tags to remove, likewise. Missing ones are ignored." }),
 });
