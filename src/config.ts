@@ -42,7 +42,11 @@ const Environment = z.object({
   KEEP_ALIVE_TIMEOUT_MS: milliseconds(75_000),
   DRAIN_TIMEOUT_MS: milliseconds(25_000),
   METRICS: isOn.default(true),
-  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
+  LOG_LEVEL: z
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]))
+    .default("info"),
   CALLER_SALT: z.string().min(16, "expected at least 16 characters").optional(),
 
   GRAPHIQL: isOn.default(true),

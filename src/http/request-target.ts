@@ -8,12 +8,21 @@ const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/is;
  */
 export function normalizeTarget(request: IncomingMessage): void {
   const { url = "", headers } = request;
-  if (url.startsWith("/")) return;
-  const [, host, rest = ""] = ABSOLUTE.exec(url) ?? [];
-  if (host === undefined) return;
-  headers.host = host;
-  request.url = rest.startsWith("/") ? rest : `/${rest}`;
+  const [, host, rest = ""] = url.startsWith("/") ? [] : (ABSOLUTE.exec(url) ?? []);
+  if (host !== undefined) {
+    headers.host = host;
+    request.url = rest.startsWith("/") ? rest : `/${rest}`;
+  }
+  // A page is redirected instead, because its links are relative.
+  if (request.method !== "GET" || headers.upgrade !== undefined)
+    request.url = request.url?.replace(WITH_SLASH, "$1");
 }
+
+const WITH_SLASH = /^(\/(?:graphql|mcp))\/(?=\?|$)/;
+
+/** The relative address of the same endpoint without the slash behind its path, which some clients add; null without a slash. */
+export const redirectOf = ({ url = "" }: IncomingMessage): string | null =>
+  WITH_SLASH.test(url) ? url.replace(WITH_SLASH, "..$1") : null;
 
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 

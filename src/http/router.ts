@@ -8,12 +8,12 @@ import { LinkedList } from "../util/linked-list.ts";
 import { discardBody, hasBody, readBody } from "./request-body.ts";
 import { MAX_PIPELINED_REQUESTS, onceClosed, responsesOn, unanswered, trackResponse } from "./connections.ts";
 import { Permit } from "./admission.ts";
-import { acceptsEvents } from "./graphql/content-negotiation.ts";
+import { eventFormFor } from "./graphql/content-negotiation.ts";
 import { codeOf, type Protocol, reject } from "./error-response.ts";
 import { sendText } from "./text-response.ts";
 import type { GatewayDependencies } from "./dependencies.ts";
 import { afterPoll, QUIET_MS, refuse } from "./server.ts";
-import { hasValidUrl, isAmong, isOwnLocalPage, normalizeTarget } from "./request-target.ts";
+import { hasValidUrl, isAmong, isOwnLocalPage, normalizeTarget, redirectOf } from "./request-target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -71,7 +71,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
   const serve = (protocol: Protocol, execute: Execute, maxBytes: number): Listener => {
     /** A permit for a request: the permit of a stream, if the request accepts event streams and such a permit is free, or of an operation. */
     const permitFor = ({ headers }: IncomingMessage, { caller }: Identity) => {
-      const mayLast = protocol === "graphql" && acceptsEvents(headers.accept);
+      const mayLast = protocol === "graphql" && eventFormFor(headers.accept) !== null;
       const permit = mayLast ? admission.stream.tryAcquire(caller) : null;
       return permit instanceof Permit ? permit : admission.operation.tryAcquire(caller);
     };
@@ -148,6 +148,9 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
   const route: Listener = (request, response) => {
     const path = pathOf(request);
     if (path === "/graphql" && request.method === "POST") return serveGraphql(request, response);
+    const redirect = redirectOf(request);
+    if (redirect !== null)
+      return void response.writeHead(308, { location: redirect, "cache-control": "no-store" }).end();
     if (path === "/healthz") return sendText(response, 200, "alive\n");
     if (path === "/readyz")
       return draining ? sendText(response, 503, "draining\n") : sendText(response, 200, "ready\n");

@@ -32,7 +32,7 @@ export function createLog(level: string): { readonly log: Log; readonly close: (
   process.on("exit", flush);
   const write = (line: string) => void output.write(isTTY ? readableOf(line, isWhole) : line);
   // No pid and host name: log collectors add their own.
-  const log = pino({ level, base: null }, { write });
+  const log = pino({ level, base: null, formatters: { level: levelOf } }, { write });
   const close = (): void => {
     log.level = "silent";
     process.off("exit", flush);
@@ -41,6 +41,21 @@ export function createLog(level: string): { readonly log: Log; readonly close: (
   };
   return { log, close };
 }
+
+/** The level of a line as pino has it, and by the name that the log collectors of clouds expect. */
+const levelOf = (label: string, level: number): object => ({
+  level,
+  severity: SEVERITIES[label] ?? "DEFAULT",
+});
+
+const SEVERITIES: Readonly<Record<string, string>> = {
+  trace: "DEBUG",
+  debug: "DEBUG",
+  info: "INFO",
+  warn: "WARNING",
+  error: "ERROR",
+  fatal: "CRITICAL",
+};
 
 /** The keys of a request that a terminal shows, in this order, and the units of numbers. */
 const SHOWN = ["status", "type", "what", "name", "ms", "upstreamRequests", "bytes", "code", "codes"];
@@ -52,7 +67,7 @@ const UNITS: Readonly<Record<string, string>> = { ms: " ms", upstreamRequests: "
  */
 function readableOf(line: string, isWhole: boolean): string {
   // Safe: pino has written it.
-  const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
+  const { level, severity: _, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const isShort = !isWhole && (msg === "operation" || msg === "download");
   const words = (isShort ? SHOWN : Object.keys(fields)).flatMap((name) => {
     const text = `${fields[name] ?? ""}`;

@@ -13,7 +13,7 @@ test("tells what differs, with a request for each run", async () => {
   const { ask, service } = await startComparing();
   const answer = await ask(`{
     compareExperiments(ids: ["ada.mnist.1", "ada.mnist.2"]) {
-      runs { uniqueName }
+      experiments { uniqueName }
       origin { name values differs }
       parameters { name values }
       metrics { name values }
@@ -39,7 +39,7 @@ test("names the runs that are not there and compares the others; null is a value
   const ids = ["ada.mnist.7", "ada.mnist.1", "ada.mnist.experiments.8", "ada.mnist.2"];
   const answer = await ask(
     `query ($ids: [ID!]!) { compareExperiments(ids: $ids) {
-      runs { uniqueName } missing parameters { name values arePresent } metrics { name values arePresent }
+      experiments { uniqueName } missing parameters { name values arePresent } metrics { name values arePresent }
     } }`,
     { ids },
   );

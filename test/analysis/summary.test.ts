@@ -35,7 +35,7 @@ test("a summary alone is one request, and tells statuses, parameters, metrics an
   const answer = await list(
     "",
     `summary {
-      scanned total isComplete
+      scannedRows total isComplete
       statuses { status count }
       parameters { name count distinctCount values { value count } min max }
       metrics { name count leftOut mean standardDeviation min max median }
@@ -53,12 +53,12 @@ test("groups are told by parameter, status, user and tag, with statistics of eac
   const answer = await list(
     "",
     `summary {
-      lr: groups(by: ["lr"], metrics: ["loss"]) { values { name value } count statuses { status count } metrics { name mean count leftOut } }
-      tag: groups(by: ["tag", "user"], metrics: []) { values { value } count metrics { name } }
-      named: groups(by: ["parameter.lr", "status"], metrics: []) { count }
+      lr: breakdown(by: [{ parameter: "lr" }], metrics: ["loss"]) { values count statuses { status count } metrics { name mean count leftOut } }
+      tag: breakdown(by: [{ property: TAG }, { property: USER }], metrics: []) { values count metrics { name } }
+      both: breakdown(by: [{ parameter: "lr" }, { property: STATUS }], metrics: []) { values count }
     }`,
   );
-  expect(answer).toEqual(summaryOf(TOLD.groups));
+  expect(answer).toEqual(summaryOf(TOLD.breakdowns));
   expect(calls()).toEqual([WHOLE]);
 });
 
@@ -73,7 +73,7 @@ test("a name is a key of the parameters, or else leads into their objects: in fi
   const { list, calls, get } = await startRuns(rows);
   const filter = `(filter: { parameters: [{ name: "model.lr", atLeast: 0.1 }] })`;
   const found = await list(filter, `nodes { uniqueName parameter(name: "model.lr") { value } }`);
-  const values = (name: string, value: unknown) => ({ uniqueName: name, declaration: value });
+  const values = (name: string, value: unknown) => ({ uniqueName: name, parameter: { value } });
   const nodes = [values("ada.mnist.1", 0.1), values("ada.mnist.2", 0.3)];
   expect(found).toEqual({ data: { project: { experiments: { nodes } } } });
   const answer = await list(
@@ -81,7 +81,7 @@ test("a name is a key of the parameters, or else leads into their objects: in fi
     `nodes { parameters(names: ["model.lr", "model.b.1", "x"]) { name value } }
      summary {
        parameters { name count }
-       groups(by: ["model.lr"], metrics: []) { values { name value } count }
+       breakdown(by: [{ parameter: "model.lr" }], metrics: []) { values count }
        importance(metric: "loss") { name count correlation }
      }`,
   );
@@ -93,25 +93,88 @@ test("a name is a key of the parameters, or else leads into their objects: in fi
     `parameter.model.lr,parameter.model\r\n0.1,"{""lr"":0.1,""b.1"":1}"\r\n0.3,"{""lr"":0.2}"\r\n,\r\n,7\r\n`,
   );
   const all = await (await get("ada.mnist/runs.csv")).text();
-  expect(all.split("\r\n")[0]).toMatch(/,param\.model,param\.model\.b\.1,param\.model\.lr,metric\.loss$/);
+  expect(all.split("\r\n")[0]).toMatch(
+    /,parameter\.model,parameter\.model\.b\.1,parameter\.model\.lr,metric\.loss$/,
+  );
 });
 
-test("groups of runs without a tag, user or group have no value of it", async () => {
-  const { list } = await startRuns([
-    row(1, { tags: [], user: null, experiment_group: "ada.mnist.7" }),
-    row(2, { tags: ["a", "a"], user: "ada", experiment_group: null }),
-    row(3, { tags: ["a"], user: "ada", experiment_group: null }),
+test("a breakdown has a row of null for runs without a tag, user, group or parameter", async () => {
+  const { list, calls } = await startRuns([
+    row(1, { tags: [], user: null, experiment_group: "ada.mnist.7", declarations: null }),
+    row(2, { tags: ["a", "a"], user: "ada", experiment_group: null, declarations: { lr: null } }),
+    row(3, { tags: ["a"], user: "ada", experiment_group: null, declarations: { lr: 0.1 } }),
   ]);
-  const groups = (by: string) => `${by}: groups(by: ["${by}"]) { values { name value } count }`;
-  const without = (count: number) => ({ values: [], count });
-  const of = (name: string, value: string, count: number) => ({ values: [{ name, value }], count });
-  expect(await list("", `summary { ${["tag", "user", "group"].map(groups).join(" ")} }`)).toEqual(
+  const keys = {
+    tag: "property: TAG",
+    user: "property: USER",
+    group: "property: GROUP",
+    lr: `parameter: "lr"`,
+  };
+  const breakdowns = Object.entries(keys).map(
+    ([name, key]) => `${name}: breakdown(by: [{ ${key} }]) { values count }`,
+  );
+  const of = (value: string | number | null, count: number) => ({ values: [value], count });
+  expect(await list("", `summary { ${breakdowns.join(" ")} }`)).toEqual(
     summaryOf({
-      tag: [of("tag", "a", 2), without(1)],
-      user: [of("user", "ada", 2), without(1)],
-      group: [without(2), of("group", "ada.mnist.groups.7", 1)],
+      tag: [of("a", 2), of(null, 1)],
+      user: [of("ada", 2), of(null, 1)],
+      group: [of(null, 2), of("ada.mnist.groups.7", 1)],
+      lr: [of(null, 2), of(0.1, 1)],
     }),
   );
+  expect(calls()).toEqual([WHOLE]);
+});
+
+test("a breakdown by all five properties counts a run for each tag", async () => {
+  const { list, calls } = await startRuns(TOLD.rows);
+  const by = ["GROUP", "PHASE", "STATUS", "TAG", "USER"].map((property) => `{ property: ${property} }`);
+  const { data } = await list("", `summary { breakdown(by: [${by.join(", ")}]) { values count } }`);
+  const of = (...values: readonly (string | null)[]) => ({ values: [null, ...values], count: 1 });
+  expect({ data }).toEqual(
+    summaryOf({
+      breakdown: [
+        { values: [null, "DONE", "SUCCEEDED", "a", "ada"], count: 2 },
+        of("DONE", "SUCCEEDED", "b", "ada"),
+        of("DONE", "FAILED", null, "bob"),
+        of("ACTIVE", "RUNNING", null, "bob"),
+        of("WAITING", "CREATED", null, "bob"),
+      ],
+    }),
+  );
+  expect(calls()).toEqual([WHOLE]);
+});
+
+test("a breakdown has the durations of ended and of active runs", async () => {
+  const minutes = (start: number, end: number | null) => ({
+    started_at: `2026-01-01T00:0${start}:00Z`,
+    finished_at: end && `2026-01-01T00:0${end}:00Z`,
+  });
+  const rows = [
+    row(1, { user: "ada", ...minutes(0, 1) }),
+    row(2, { user: "ada", ...minutes(0, 3) }),
+    row(3, { user: "ada", last_status: "created", started_at: null, finished_at: null }),
+    row(4, { user: "bob", last_status: "running", ...minutes(1, null) }),
+  ];
+  const date = { headers: { date: "Thu, 01 Jan 2026 00:09:00 GMT" } };
+  const { list, calls } = await startRuns(rows, { answer: (seen) => ({ ...pageOf(rows, seen), ...date }) });
+  const { data } = await list(
+    "",
+    `summary { breakdown(by: [{ property: USER }]) {
+      values durationSeconds { name count leftOut mean standardDeviation min max median }
+    } }`,
+  );
+  const name = "durationSeconds";
+  const ended = { count: 2, leftOut: 1, mean: 120, min: 60, max: 180, median: 120 };
+  const active = { count: 1, leftOut: 0, mean: 480, min: 480, max: 480, median: 480 };
+  expect({ data }).toEqual(
+    summaryOf({
+      breakdown: [
+        { values: ["ada"], durationSeconds: { name, ...ended, standardDeviation: Math.sqrt(7_200) } },
+        { values: ["bob"], durationSeconds: { name, ...active, standardDeviation: null } },
+      ],
+    }),
+  );
+  expect(calls()).toEqual([WHOLE]);
 });
 
 test("means, deviations and medians of numbers as large as there are are finite, or null", async () => {
@@ -153,15 +216,15 @@ test("a page and two summaries read the list in its order and once as a whole", 
   const { list, calls } = await startRuns(TOLD.rows, { env: { MAX_PAGE_SIZE: "2" } });
   const { data } = await list(
     "(first: 1, order: { by: { field: CREATED_AT } })",
-    `nodes { uniqueName } summary { scanned isComplete } again: summary { statuses { count } } part: summary(maxScannedRows: 3) { scanned total isComplete }`,
+    `nodes { uniqueName } summary { scannedRows isComplete } again: summary { statuses { count } } part: summary(maxScannedRows: 3) { scannedRows total isComplete }`,
   );
   expect(data).toEqual({
     project: {
       experiments: {
         nodes: [{ uniqueName: "ada.mnist.1" }],
-        summary: { scanned: 5, isComplete: true },
+        summary: { scannedRows: 5, isComplete: true },
         again: { statuses: [{ count: 2 }, { count: 1 }, { count: 1 }, { count: 1 }] },
-        part: { scanned: 3, total: 5, isComplete: false },
+        part: { scannedRows: 3, total: 5, isComplete: false },
       },
     },
   });
@@ -184,9 +247,9 @@ test("the page that the arguments name is not read where only figures are select
   const after = JSON.stringify(listIn(cursor, "project.experiments").pageInfo.endCursor);
   const { data } = await list(
     `(first: 2, after: ${after}, order: { by: { field: CREATED_AT } })`,
-    "summary { scanned }",
+    "summary { scannedRows }",
   );
-  expect({ data }).toEqual(summaryOf({ scanned: 5 }));
+  expect({ data }).toEqual(summaryOf({ scannedRows: 5 }));
   expect(calls().slice(1)).toEqual([WHOLE]);
 });
 
@@ -194,20 +257,20 @@ test("ends at the limit of upstream requests, and says so", async () => {
   const { list, calls } = await startRuns(TOLD.rows, {
     env: { MAX_PAGE_SIZE: "1", MAX_UPSTREAM_REQUESTS: "3" },
   });
-  expect(await list("", "summary { scanned total isComplete }")).toEqual(
-    summaryOf({ scanned: 3, total: 5, isComplete: false }),
+  expect(await list("", "summary { scannedRows total isComplete }")).toEqual(
+    summaryOf({ scannedRows: 3, total: 5, isComplete: false }),
   );
   expect(calls()).toHaveLength(3);
   const { list: poor } = await startRuns(TOLD.rows, { env: { MAX_UPSTREAM_REQUESTS: "1" } });
-  expect((await poor("", "nodes { id } summary { scanned }")).errors).toHaveLength(1);
+  expect((await poor("", "nodes { id } summary { scannedRows }")).errors).toHaveLength(1);
 });
 
 test("of a page that is longer than was asked for it has only so many runs, and says so", async () => {
   const { list } = await startRuns([], {
     answer: () => ({ json: { count: 5, next: null, results: TOLD.rows } }),
   });
-  expect(await list("", "summary(maxScannedRows: 3) { scanned total isComplete }")).toEqual(
-    summaryOf({ scanned: 3, total: 5, isComplete: false }),
+  expect(await list("", "summary(maxScannedRows: 3) { scannedRows total isComplete }")).toEqual(
+    summaryOf({ scannedRows: 3, total: 5, isComplete: false }),
   );
 });
 
@@ -216,18 +279,24 @@ test("a failure in the middle is an error, no shorter summary", async () => {
     env: { MAX_PAGE_SIZE: "2" },
     answer: ({ path }) => (path.includes("offset=2") ? { status: 403, json: {} } : undefined),
   });
-  const answer = await list("", "summary { scanned }");
+  const answer = await list("", "summary { scannedRows }");
   expect(answer).toMatchObject(summaryOf(null));
   expect(answer.errors).toMatchObject([
     { path: ["project", "experiments", "summary"], extensions: { code: "FORBIDDEN" } },
   ]);
 });
 
-test("where rows have no metrics, no run is the best, and an error says so", async () => {
-  const profile = profileFile("extends: polyaxon-0.4\nomittedInLists: {experiments: [last_metric]}");
+test.each([
+  ["metrics", "last_metric", `best(metric: "loss", direction: ASC) { id }`],
+  ["parameters", "declarations", `breakdown(by: [{ parameter: "lr" }]) { count }`],
+  ["durations", "started_at", `breakdown(by: [{ property: USER }]) { durationSeconds { mean } }`],
+])("are an error where rows have no %s", async (of, key, fields) => {
+  const profile = profileFile(`extends: polyaxon-0.4\nomittedInLists: {experiments: [${key}]}`);
   const { list } = await startRuns(TOLD.rows, { env: { UPSTREAM_PROFILE: profile } });
-  const { errors } = outcomeOf(await list("", `summary { best(metric: "loss", direction: ASC) { id } }`));
-  expect(errors).toMatchObject([{ code: "CAPABILITY_UNAVAILABLE" }]);
+  const { errors } = outcomeOf(await list("", `summary { ${fields} }`));
+  expect(errors).toMatchObject([
+    { code: "CAPABILITY_UNAVAILABLE", message: expect.stringContaining(`statistics of ${of} in lists`) },
+  ]);
 });
 
 test.each(REFUSED)("$field is refused", async ({ field, path, message }) => {

@@ -90,9 +90,17 @@ describe("the gateway as a process", () => {
     const users = expect.arrayContaining([{ username: "ada", password: "ada-demo" }]);
     const demo = { token: expect.any(String), users };
     expect(linesOf(out())).toEqual([
-      { level: 30, time: expect.any(Number), url, page: true, demo, msg: `Rungraph is ready: ${url}` },
+      {
+        level: 30,
+        severity: "INFO",
+        time: expect.any(Number),
+        url,
+        page: true,
+        demo,
+        msg: `Rungraph is ready: ${url}`,
+      },
       expect.objectContaining({ level: 30, msg: "operation", type: "query" }),
-      { level: 30, time: expect.any(Number), msg: "draining" },
+      { level: 30, severity: "INFO", time: expect.any(Number), msg: "draining" },
     ]);
   });
 
@@ -106,7 +114,7 @@ describe("the gateway as a process", () => {
       );
 
     test("says how to get in, what works, and with LOG_LEVEL=debug all of each request, in words", async () => {
-      const { printed, out } = startOnTerminal({ LOG_LEVEL: "debug" });
+      const { printed, out } = startOnTerminal({ LOG_LEVEL: "DEBUG" });
       await printed(/^ {4}-d '\{"query":/m);
       expect(out()).toMatch(/\/graphql {2}\(GraphiQL in a browser\)\r$/m);
       expect(out()).toMatch(/^ {2}ada +password \S+/m);

@@ -82,7 +82,7 @@ test("what only a scan finds is looked for among the runs that have changed last
     tags: ["a,b"],
   }));
   Object.assign(runs[1] ?? {}, { declarations: { lr: 0.2 } });
-  const filter = { words: "BASE", tags: ["a,b"], declarations: [{ name: "lr", atMost: 0.1 }] };
+  const filter = { words: "BASE", tags: ["a,b"], parameters: [{ name: "lr", atMost: 0.1 }] };
   const { next, reach, requests } = await watchRuns(runs, { filter });
   for (const id of [3, 1]) expect(await next()).toEqual(reported("APPEARED", id, "RUNNING", null));
   Object.assign(runs[1] ?? {}, { declarations: { lr: 0.05 }, updated_at: "2026-02-01T10:01:00Z" });

@@ -17,7 +17,7 @@ const OWN = new Set(["first", "after", "offset"]);
 /** Values of the parameters that are JSON or lists of names. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   filter: '{"statuses":["FAILED"]}',
-  order: '{"metric":"loss","direction":"ASC"}',
+  order: '{"by":{"metric":"loss"},"direction":"ASC"}',
   columns: "uniqueName,status,parameter.lr",
   names: "loss,accuracy",
 };

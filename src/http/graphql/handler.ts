@@ -7,7 +7,7 @@ import { type OpenedOperation, openOperation, openStream } from "../operation.ts
 import type { GatewayDependencies } from "../dependencies.ts";
 import type { Execute } from "../router.ts";
 import { headOf, jsonOf } from "./encoding.ts";
-import { acceptsEvents, GRAPHQL_RESPONSE_JSON, resultTypeFor, streamFormFor } from "./content-negotiation.ts";
+import { eventFormFor, GRAPHQL_RESPONSE_JSON, resultTypeFor, streamFormFor } from "./content-negotiation.ts";
 import { checkParams, type ChargeHeap, parseParams } from "./request-params.ts";
 import { incrementalMessages } from "./incremental-format.ts";
 import { mapAsyncIterator, singleValue } from "../../util/async-iterators.ts";
@@ -97,11 +97,16 @@ export function createGraphqlHandler(dependencies: GatewayDependencies) {
     const form = streamFormFor(accept);
     const operation = openOperation(dependencies, request, scope);
     const read = (chargeMemory: ChargeHeap) => {
-      if (type || form) return parseParams(request, body, chargeMemory);
+      if (type || form || events) return parseParams(request, body, chargeMemory);
       throw NOT_ACCEPTABLE;
     };
-    const [isReadOnly, takesEvents] = [body === null, acceptsEvents(accept)];
-    const capabilities = { isReadOnly, takesEvents, payloads: form, status: 200 };
+    const events = eventFormFor(accept);
+    const capabilities = {
+      isReadOnly: body === null,
+      takesEvents: events !== null,
+      payloads: form,
+      status: 200,
+    };
     return operation.run(async () => {
       const { isStream, ...outcome } = await executeRequest(
         dependencies,
@@ -110,21 +115,22 @@ export function createGraphqlHandler(dependencies: GatewayDependencies) {
         read,
         capabilities,
       );
-      const streamed = isStream ? "text/event-stream" : (form?.type ?? "multipart/mixed");
+      const streamed = isStream ? (events ?? "text/event-stream") : (form?.type ?? "multipart/mixed");
       if (outcome.messages) {
         const several = { type: streamed, status: 200, lasts: isStream };
         return streams.write(response, outcome.messages, several, scope);
       }
       const { result } = outcome;
+      const isEvent = isStream && events === "text/event-stream";
       const head = headOf(
         result,
-        isStream ? GRAPHQL_RESPONSE_JSON : (type ?? "application/json"),
+        isEvent ? GRAPHQL_RESPONSE_JSON : (type ?? "application/json"),
         scope.requestId,
       );
       // Clients of event streams retry after 429 and 503. Other errors are sent as an event with status 200.
-      const status = !isStream || head.status === 429 || head.status === 503 ? head.status : 200;
+      const status = !isEvent || head.status === 429 || head.status === 503 ? head.status : 200;
       const json = jsonOf(result);
-      if (isStream || !type) {
+      if (isEvent || (!type && form)) {
         // A stream of one message, because the caller accepts no JSON.
         const single = { type: streamed, status, lasts: false, onEncoded: () => operation.end(status) };
         return streams.write(response, singleValue(json), single, scope);

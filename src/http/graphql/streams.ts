@@ -2,11 +2,12 @@ import type { ServerResponse } from "node:http";
 import type { RequestScope } from "../../callers/request-scope.ts";
 import { acceptsGzip, compressEach, type CountBuffered } from "../response-writer.ts";
 import { onceClosed } from "../connections.ts";
+import type { Clock } from "../../util/clock.ts";
 import type { GatewayDependencies } from "../dependencies.ts";
 import { lazy } from "../lazy.ts";
 import { CACHE_CONTROL_PRIVATE } from "./encoding.ts";
 import type { StreamForm } from "./content-negotiation.ts";
-import { mapAsyncIterator } from "../../util/async-iterators.ts";
+import { DONE, mapAsyncIterator } from "../../util/async-iterators.ts";
 
 interface Stream {
   readonly type: StreamForm["type"];
@@ -67,7 +68,10 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
       { requestId, caller }: RequestScope,
     ): Promise<void> => {
       const count = responseWriter.openResponseAccount(response, caller);
-      const throttled = withBackpressure(messages, count, onEncoded);
+      const isEvents = type === "text/event-stream";
+      const inParts = lasts && !isEvents;
+      const sent = inParts ? withHeartbeats(messages, clock) : messages;
+      const throttled = withBackpressure(sent, count, onEncoded);
       let isEnded = false;
       let plain: Response["body"] = null;
       const end = () => {
@@ -80,8 +84,7 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
       if (lasts) open.set(response, end);
       // A stream may have been admitted before the gateway began to drain.
       if (lasts && isDraining) cut(response, end);
-      const isEvents = type === "text/event-stream";
-      const isCompressed = !isEvents && acceptsGzip(response.req.headers["accept-encoding"]);
+      const isCompressed = !isEvents && !lasts && acceptsGzip(response.req.headers["accept-encoding"]);
       if (isCompressed) count(GZIP_BYTES);
       try {
         const yoga = await loadYoga();
@@ -92,13 +95,14 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
         );
         plain = encoded.body;
         const headers = {
-          "content-type": encoded.headers.get("content-type") ?? type,
+          "content-type": `${encoded.headers.get("content-type") ?? type}${inParts ? ";subscriptionSpec=1.0" : ""}`,
           // Proxies that compress would buffer events.
-          "cache-control": isEvents ? `${CACHE_CONTROL_PRIVATE}, no-transform` : CACHE_CONTROL_PRIVATE,
+          "cache-control":
+            isEvents || lasts ? `${CACHE_CONTROL_PRIVATE}, no-transform` : CACHE_CONTROL_PRIVATE,
           "x-accel-buffering": "no",
           "x-request-id": requestId,
           // A proxy that keeps the connection might send a request on it while this process closes it together with the stream.
-          ...(isEvents ? { connection: "close" } : { vary: "accept-encoding" }),
+          ...(isEvents || lasts ? { connection: "close" } : { vary: "accept-encoding" }),
           ...(isCompressed && { "content-encoding": "gzip" }),
         };
         const bytes = bytesOf(plain, () => isEnded, throttled.take);
@@ -118,6 +122,25 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
 }
 
 type Messages = AsyncIterableIterator<object>;
+
+/** Time between two heartbeats of a multipart stream without events, in milliseconds. Yoga sends those of event streams. */
+const HEARTBEAT_MS = 12_000;
+
+/** The messages of a subscription as Apollo's protocol has them: `{ payload }`, and `{}` as a heartbeat while there is none. */
+function withHeartbeats(messages: Messages, clock: Clock): Messages {
+  let pending: Promise<IteratorResult<object>> | null = null;
+  const next = async (): Promise<IteratorResult<object>> => {
+    pending ??= messages.next();
+    let cancel = (): void => {};
+    const pause = new Promise<null>((resolve) => (cancel = clock.after(HEARTBEAT_MS, () => resolve(null))));
+    const first = await Promise.race([pending, pause]);
+    cancel();
+    if (first === null) return { done: false, value: {} };
+    pending = null;
+    return first.done ? DONE : { done: false, value: { payload: first.value } };
+  };
+  return mapAsyncIterator({ next, return: async () => messages.return?.() as never }, (message) => message);
+}
 
 /**
  * Creates each message when the messages before it have been written. Yoga reads ahead, so that the operation of a client that does not

@@ -200,3 +200,15 @@ test("a refused login is no sign-out, and a granted one gives the token for what
   });
   expect(calls()).toEqual(["GET users/"]);
 });
+
+test("the HTTP link of Apollo Client receives the events of a subscription without another transport", async () => {
+  const { client } = await startSignedIn();
+  const events = client.subscribe({
+    query: gql(`subscription ($id: ID!) { runUpdated(id: $id) { reason run { id status } } }`),
+    variables: { id: EXPERIMENT },
+  });
+  const { data } = await firstValueFrom(events);
+  expect(data).toMatchObject({
+    runUpdated: { reason: "APPEARED", run: { id: EXPERIMENT, status: "SUCCEEDED" } },
+  });
+});
