@@ -124,7 +124,7 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
 type Messages = AsyncIterableIterator<object>;
 
 /** Time between two heartbeats of a multipart stream without events, in milliseconds. Yoga sends those of event streams. */
-const HEARTBEAT_MS = 12_000;
+const PART_HEARTBEAT_MS = 12_000;
 
 /** The messages of a subscription as Apollo's protocol has them: `{ payload }`, and `{}` as a heartbeat while there is none. */
 function withHeartbeats(messages: Messages, clock: Clock): Messages {
@@ -132,7 +132,7 @@ function withHeartbeats(messages: Messages, clock: Clock): Messages {
   const next = async (): Promise<IteratorResult<object>> => {
     pending ??= messages.next();
     let cancel = (): void => {};
-    const pause = new Promise<null>((resolve) => (cancel = clock.after(HEARTBEAT_MS, () => resolve(null))));
+    const pause = new Promise<null>((resolve) => (cancel = clock.after(PART_HEARTBEAT_MS, () => resolve(null))));
     const first = await Promise.race([pending, pause]);
     cancel();
     if (first === null) return { done: false, value: {} };
