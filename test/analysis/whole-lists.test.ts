@@ -31,11 +31,14 @@ test("many summaries of one list are made in pieces, and read their runs once", 
   const { ask, calls } = await startRuns(4_000, { CACHE_TTL_MS: "600000", CACHE_BYTES: "100000000" });
   // Equal figures are made once.
   const summaryOf = (metric: string) =>
-    `summary(maxScannedRows: 10000) { best(metric: "${metric}", direction: DESC) { id } breakdown(by: [{ parameter: "lr" }, { parameter: "${metric}" }]) { count } }`;
+    `summary(maxScannedRows: 10000) { best(metric: "${metric}", direction: DESC) { id } breakdown(by: [$lr, { parameter: "${metric}" }]) { count } }`;
   const summaries = Array.from({ length: 100 }, (_, index) => `s${index}: ${summaryOf(`loss${index}`)}`).join(
     " ",
   );
-  const asked = () => ask(`{ project(id: "ada.mnist") { experiments { ${summaries} } } }`);
+  const asked = () =>
+    ask(`query ($lr: BreakdownKey!) { project(id: "ada.mnist") { experiments { ${summaries} } } }`, {
+      lr: { parameter: "lr" },
+    });
   // The second time the document is known and the responses are kept: only the figures are made.
   const before = await asked();
   expect(before.errors).toBeUndefined();
