@@ -86,8 +86,8 @@ describe("strict hosts", () => {
           `query Filtered($filter: RunFilter, $order: RunOrder, $from: [Int!], $at: Float, $is: Boolean) {
             project(id: "ada.mnist") { experiments(filter: $filter, order: $order) { nodes { id } } }
           }`,
-          `mutation Again($id: ID!, $declarations: JSON = { lr: 1 }, $all: [JSON!], $when: DateTime) {
-            restartExperiment(id: $id, input: { declarations: $declarations }) { experiment { id } }
+          `mutation Again($id: ID!, $lr: JSON! = { lr: 1 }, $all: [JSON!], $when: DateTime) {
+            restartExperiment(id: $id, input: { parameters: [{ name: "lr", value: $lr }] }) { experiment { id } }
           }`,
           `query ${"Long".repeat(16)} { viewer { id } }`,
           `query ${"Long".repeat(16)}X { viewer { id } }`,
@@ -108,32 +108,41 @@ describe("strict hosts", () => {
   });
 });
 
-/** An agent that may write, and a service that restarts any run. */
-async function startWriting() {
+/** An agent that may write, and a service that starts any run. */
+async function startWriting(env: Record<string, string> = {}) {
   const run = { id: 43, unique_name: "ada.mnist.43", last_status: "created", config: null, last_metric: {} };
-  const gateway = await startBefore(() => ({ json: run }), { ...RELEASE_04, MCP: "write" });
-  return { ...gateway, ...(await connectAgent(gateway, { token: "t0ken" })) };
+  const gateway = await startBefore(() => ({ json: run }), { ...RELEASE_04, MCP: "write", ...env });
+  const sent = () =>
+    gateway.service
+      .seen()
+      .flatMap(({ method, body }) => (method === "POST" ? [JSON.parse(body) as unknown] : []));
+  return { sent, ...(await connectAgent(gateway, { token: "t0ken" })) };
 }
 
 describe("an argument of any JSON", () => {
   const declarations = { lr: 0.5, layers: [64, 32], "data.path": "a" };
+  const valuesOf = (write: (value: unknown) => unknown) =>
+    Object.entries(declarations).map(([name, value]) => ({ name, value: write(value) }));
 
   test.each([
-    ["as a string of JSON", JSON.stringify(declarations)],
-    ["as it is", declarations],
-  ])("is taken %s", async (_, given) => {
-    const { use, service } = await startWriting();
-    const restarted = await use("Restart", { id: "ada.mnist.42", input: { declarations: given } });
+    ["as a string of JSON", valuesOf((value) => JSON.stringify(value))],
+    ["as it is", valuesOf((value) => value)],
+  ])("is taken %s", async (_, parameters) => {
+    const { use, sent } = await startWriting();
+    const restarted = await use("Restart", { id: "ada.mnist.42", input: { parameters } });
     expect(restarted.isError).toBe(false);
-    const bodies = service.seen().filter(({ method }) => method === "POST");
-    expect(bodies.map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ config: { declarations } }]);
+    expect(sent()).toEqual([{ config: { declarations } }]);
   });
 
   test("is refused by its own rules where it is no JSON", async () => {
-    const { use, service } = await startWriting();
-    const refused = await use("Restart", { id: "ada.mnist.42", input: { declarations: "{lr: 0.5" } });
-    expect(refused).toMatchObject({ isError: true, text: expect.stringContaining("input.declarations") });
-    expect(service.seen().filter(({ method }) => method === "POST")).toEqual([]);
+    const { use, sent } = await startWriting({
+      TRUSTED_DOCUMENTS: trusting(`mutation Create($specification: JSON!) {
+        createExperiment(project: "ada.mnist", input: { specification: $specification }) { experiment { id } }
+      }`),
+    });
+    const refused = await use("Create", { specification: "{run: {cmd: x}" });
+    expect(refused).toMatchObject({ isError: true, text: expect.stringContaining("input.specification") });
+    expect(sent()).toEqual([]);
   });
 
   test.each([

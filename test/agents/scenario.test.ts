@@ -36,7 +36,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
     const [best] = (result["data"] as BestExperiments).group.experiments.nodes;
     expect({ isError, best }).toMatchObject({
       isError: false,
-      best: { id: "RXhwZXJpbWVudDphZGEvbW5pc3QvMTA", uniqueName: "ada.mnist.1.10", best: 0.1055 },
+      best: { id: "RXhwZXJpbWVudDphZGEvbW5pc3QvMTA", uniqueName: "ada.mnist.1.10", best: { value: 0.1055 } },
     });
     expect(calls()).toEqual([
       "GET ada/mnist/experiments?group=1&sort=metric.loss%2C-created_at&query=status%3Asucceeded%2Cmetric.loss%3A%3E%3D-1e308&limit=20",
@@ -93,7 +93,9 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
     const restarted = await use("Restart", { id: "ada.mnist.42" });
     expect(restarted.result).toMatchObject({
       data: {
-        restartExperiment: { experiment: { isClone: true, original: { uniqueName: "ada.mnist.42" } } },
+        restartExperiment: {
+          experiment: { cloningStrategy: "RESTART", original: { uniqueName: "ada.mnist.42" } },
+        },
       },
     });
     expect(calls()).toEqual(["GET ada/mnist/experiments/61/", "POST ada/mnist/experiments/42/restart/"]);

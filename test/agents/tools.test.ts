@@ -107,7 +107,7 @@ test("within an argument null clears, but not what has a default", async () => {
     UPSTREAM_PROFILE: "polyaxon-0.4",
     TRUSTED_DOCUMENTS: trusting(document),
   });
-  const order = { field: "CREATED_AT", direction: null };
+  const order = { by: { field: "CREATED_AT" }, direction: null };
   const input = { description: null };
   expect((await use("Keep", { id: "ada.mnist.42", order, input })).result).toEqual({
     data: {
@@ -137,12 +137,12 @@ describe("the tools of trusted documents", () => {
     const { client } = await start({
       MCP: "write",
       TRUSTED_DOCUMENTS: trusting(
-        `query Runs($of: ID!, $order: RunOrder = { field: CREATED_AT }, $deep: Boolean!, $names: [String!]) {
+        `query Runs($of: ID!, $order: RunOrder = { by: { field: CREATED_AT } }, $deep: Boolean!, $names: [String!]) {
           group(id: $of) { experiments(order: $order) { nodes { id @include(if: $deep) latestMetrics(names: $names) { name } } } }
         }`,
-        `mutation Record($id: ID!, $input: CreateExperimentMetricInput!, $note: String, $with: JSON) {
+        `mutation Record($id: ID!, $input: CreateExperimentMetricInput!, $note: String, $with: JSON!) {
           createExperimentMetric(id: $id, input: $input) { metric { id } }
-          restartExperiment(id: $id, input: { description: $note, declarations: $with }) { experiment { id } }
+          restartExperiment(id: $id, input: { description: $note, parameters: [{ name: "lr", value: $with }] }) { experiment { id } }
         }`,
       ),
     });

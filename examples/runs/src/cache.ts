@@ -3,12 +3,14 @@ import { relayPagination } from "@urql/exchange-graphcache/extras";
 
 /** Objects without an id of their own: they are kept as parts of what they belong to. */
 const PARTS = [
+  "Breakdown",
   "CodeReference",
   "ComparedValues",
-  "DeclarationValue",
+  "ExperimentComparison",
   "ExperimentConnection",
   "ExperimentCounts",
   "ExperimentJobConnection",
+  "ExperimentSummary",
   "GatewayInfo",
   "GroupConnection",
   "JobConnection",
@@ -25,11 +27,9 @@ const PARTS = [
   "PageInfo",
   "ParameterImportance",
   "ParameterRange",
+  "ParameterValue",
   "ProjectConnection",
   "RunConfig",
-  "ExperimentComparison",
-  "Breakdown",
-  "ExperimentSummary",
   "RunUpdate",
   "StatusRecordConnection",
 ];

@@ -18,7 +18,7 @@ const compareQuery = graphql(`
     compareExperiments(ids: $ids, onlyDifferences: false) {
       ...Differences
       ...Parallel
-      runs {
+      experiments {
         id
         uniqueName
         ...Curves @defer
@@ -65,7 +65,7 @@ export function Compare({ address }: { address: Address }) {
     pause: ids.length < 2,
   });
   const comparison = ids.length < 2 ? undefined : data?.compareExperiments;
-  const runs = thereOf(comparison?.runs ?? []);
+  const runs = thereOf(comparison?.experiments ?? []);
   const lost = comparison && runs.length < ids.length ? ids : [];
   const missing = [...absent, ...lost.filter((name) => !runs.some((run) => run.uniqueName === name))];
   const count = names.length - missing.length;

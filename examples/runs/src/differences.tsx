@@ -11,7 +11,7 @@ import { Swatch } from "./colours.tsx";
 
 const differencesFragment = graphql(`
   fragment Differences on ExperimentComparison {
-    runs {
+    experiments {
       id
       uniqueName
       ...Status
@@ -42,7 +42,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** Values side by side, a column a run. */
 export function Differences({ of, address }: DifferencesProps) {
-  const { runs: all, parameters, metrics, origin } = readFragment(differencesFragment, of);
+  const { experiments: all, parameters, metrics, origin } = readFragment(differencesFragment, of);
   const runs = thereOf(all);
   const names = runs.map(({ uniqueName }) => uniqueName);
   const isWhole = address.rows === "all";

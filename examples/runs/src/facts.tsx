@@ -46,12 +46,12 @@ interface FactsProps {
 /** What is known of a run in words and numbers. */
 export function Facts({ of, address, offered }: FactsProps) {
   const run = readFragment(factsFragment, of);
-  const { id, declarations, startedAt, cloningStrategy, original, buildJob } = run;
+  const { id, parameters, startedAt, cloningStrategy, original, buildJob } = run;
   return (
     <>
       <Notes of={run} isTagged={offered.includes("UPDATE_TAGS")} />
       <dl className="facts">
-        {Object.entries(parametersOf(declarations)).map(([name, value]) => (
+        {Object.entries(parametersOf(parameters)).map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd>{textOf(value)}</dd>

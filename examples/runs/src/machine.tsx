@@ -7,8 +7,8 @@ import { Loading } from "./loading.tsx";
 import { Sheet } from "./sheet.tsx";
 
 const machineQuery = graphql(`
-  query Machine($name: String!) {
-    node(name: $name) {
+  query Machine($name: ID!) {
+    node(id: $name) {
       id
       name
       hostname

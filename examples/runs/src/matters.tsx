@@ -24,7 +24,7 @@ const mattersFragment = graphql(`
       }
     }
     summary {
-      scanned
+      scannedRows
       total
       metrics {
         name
@@ -37,10 +37,8 @@ const mattersFragment = graphql(`
         count
         correlation
       }
-      groups(by: [$by], metrics: [$metric]) {
-        values {
-          value
-        }
+      breakdown(by: [$by], metrics: [$metric]) {
+        values
         count
         metrics {
           mean
@@ -55,7 +53,7 @@ const mattersFragment = graphql(`
 
 /** What `GroupSummary` and `BestExperiments` of `schema/operations` ask for. A hundred runs are one request. */
 const mattersQuery = graphql(`
-  query Matters($id: ID!, $isGroup: Boolean!, $filter: RunFilter, $metric: String!, $by: String!) {
+  query Matters($id: ID!, $isGroup: Boolean!, $filter: RunFilter, $metric: String!, $by: BreakdownKey!) {
     group(id: $id) @include(if: $isGroup) {
       id
       experiments(first: 100, filter: $filter) {
@@ -81,7 +79,7 @@ export function Matters({ address }: { address: Address }) {
       isGroup: isGroup(list),
       filter: viewOf(address).filter,
       metric,
-      by: by === "status" ? by : `parameter.${by}`,
+      by: by === "status" ? { property: "STATUS" } : { parameter: by },
     },
   });
   const found = readFragment(mattersFragment, (data?.group ?? data?.project)?.experiments);
@@ -116,14 +114,14 @@ export function Matters({ address }: { address: Address }) {
             rows={summary.importance ?? []}
             onChoose={(name) => choose({ by: name })}
           />
-          <Groups metric={metric} by={by} rows={summary.groups ?? []} />
+          <Groups metric={metric} by={by} rows={summary.breakdown ?? []} />
           {by !== "status" && (
             <Scatter
               metric={metric}
               parameter={by}
-              points={found.nodes.map(({ uniqueName, declarations, latestMetrics }) => ({
+              points={found.nodes.map(({ uniqueName, parameters, latestMetrics }) => ({
                 name: uniqueName,
-                x: parametersOf(declarations)[by],
+                x: parametersOf(parameters)[by],
                 y: latestMetrics?.find(({ name }) => name === metric)?.value,
               }))}
               address={address}
@@ -133,8 +131,8 @@ export function Matters({ address }: { address: Address }) {
       )}
       {summary && (
         <p className="hint">
-          Of {summary.scanned} runs
-          {summary.total !== null && summary.total > summary.scanned ? `, of ${summary.total}` : ""}.
+          Of {summary.scannedRows} runs
+          {summary.total !== null && summary.total > summary.scannedRows ? `, of ${summary.total}` : ""}.
         </p>
       )}
     </Sheet>
@@ -202,7 +200,7 @@ interface GroupsProps {
   readonly metric: string;
   readonly by: string;
   readonly rows: readonly {
-    readonly values: readonly { readonly value?: unknown }[];
+    readonly values: readonly unknown[];
     readonly count: number;
     readonly metrics: readonly {
       readonly mean: number | null;
@@ -233,7 +231,7 @@ function Groups({ metric, by, rows }: GroupsProps) {
           </thead>
           <tbody>
             {rows.map(({ values, count, metrics: [statistics] }) => {
-              const value = textOf(values[0]?.value);
+              const value = textOf(values[0]);
               const deviation = statistics?.standardDeviation;
               return (
                 <tr key={value}>

@@ -158,7 +158,7 @@ function NewRunDialog({ original }: { original: Original }) {
   const [{ fetching, error, data }, start] = useMutation(kind.start);
   const dialog = useRef<HTMLDialogElement>(null);
   const title = useId();
-  const parameters = "declarations" in original ? parametersOf(original.declarations) : {};
+  const parameters = "parameters" in original ? parametersOf(original.parameters) : {};
   const hasParameters = Object.keys(parameters).length > 0;
   const isText = typeof config?.raw === "string";
   const problem = fetching ? undefined : problemOf(error);

@@ -10,7 +10,7 @@ import { useWidthOf } from "./width.ts";
 
 const parallelFragment = graphql(`
   fragment Parallel on ExperimentComparison {
-    runs {
+    experiments {
       id
       uniqueName
     }
@@ -44,7 +44,7 @@ const [TOP, HEIGHT, SIDE, LEAST_GAP] = [44, 240, 40, 104];
 
 /** Runs as lines through their parameters to a metric: what of them leads to good values is seen at a glance. */
 export function Parallel({ of, address }: ParallelProps) {
-  const { runs: all, parameters, metrics } = readFragment(parallelFragment, of);
+  const { experiments: all, parameters, metrics } = readFragment(parallelFragment, of);
   const runs = thereOf(all);
   const [ranges, setRanges] = useState<ReadonlyMap<string, Range>>(new Map());
   const [chosen, setChosen] = useState<string>();

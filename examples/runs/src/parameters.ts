@@ -1,11 +1,11 @@
-interface Declaration {
+interface Parameter {
   readonly name: string;
   readonly value?: unknown;
 }
 
 /** The parameters of a run by their names. */
-export const parametersOf = (declarations: readonly Declaration[] | null | undefined) =>
-  Object.fromEntries((declarations ?? []).map(({ name, value }) => [name, value]));
+export const parametersOf = (parameters: readonly Parameter[] | null | undefined) =>
+  Object.fromEntries((parameters ?? []).map(({ name, value }) => [name, value]));
 
 /** A value in words, the same wherever it stands: numbers without what their binary form adds, such as 0.30000000000000004. */
 export function textOf(value: unknown): string {

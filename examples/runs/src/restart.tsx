@@ -37,11 +37,11 @@ interface RestartProps {
 
 /** Restarts a run as a new one, after asking, with other parameters if they are changed. */
 export function Restart({ of, isFixed }: RestartProps) {
-  const { id, uniqueName, declarations } = readFragment(restartableFragment, of);
+  const { id, uniqueName, parameters: given } = readFragment(restartableFragment, of);
   const [restarted, restart] = useMutation(restartMutation);
   const question = useRef<HTMLDialogElement>(null);
   const title = useId();
-  const parameters = isFixed ? {} : parametersOf(declarations);
+  const parameters = isFixed ? {} : parametersOf(given);
   const started = restarted.data?.restartExperiment?.experiment;
 
   function submit(event: FormEvent<HTMLFormElement>) {
@@ -49,8 +49,8 @@ export function Restart({ of, isFixed }: RestartProps) {
     question.current?.close();
     const typed = typedIn(new FormData(event.currentTarget), { of: parameters });
     const isChanged = typed.some((each) => each.isChanged);
-    const all = Object.fromEntries(typed.map(({ name, value }) => [name, value]));
-    void restart({ id, input: isChanged ? { declarations: all } : null });
+    const all = typed.map(({ name, value }) => ({ name, value }));
+    void restart({ id, input: isChanged ? { parameters: all } : null });
   }
 
   return (

@@ -44,7 +44,7 @@ export const rowsOf = (nodes: RunsFragment["nodes"]) =>
   readFragment(runRowFragment, nodes as readonly FragmentType<typeof runRowFragment>[]).map((run, at) => ({
     ...run,
     later: nodes[at] ?? null,
-    parameters: parametersOf(run.declarations),
+    parameters: parametersOf(run.parameters),
     metrics: Object.fromEntries((run.latestMetrics ?? []).map(({ name, value }) => [name, value])),
     extremes: extremesOf(nodes[at] ?? null),
   }));
@@ -53,7 +53,7 @@ export type Row = ReturnType<typeof rowsOf>[number];
 
 /** What this page itself sorts by. */
 export function ownValueOf(run: Row, { of, name }: OwnOrder): unknown {
-  if (of === "param") return run.parameters[name];
+  if (of === "parameter") return run.parameters[name];
   if (of === "run") return name === "duration" ? run.durationSeconds : run.status;
   return run.extremes[name]?.[of];
 }
@@ -93,7 +93,7 @@ export function columnsOf(runs: readonly Row[], order: RunOrder, address: Addres
   const metrics = namesIn(runs.map((run) => run.metrics)).toSorted();
   const tags = runs.some((run) => run.tags && run.tags.length > 0) ? [TAGS] : [];
   const isShown = (name: string) => !hidden.includes(name);
-  const when = address.sort ? DATES.find(({ field }) => field === order.field) : undefined;
+  const when = address.sort ? DATES.find(({ field }) => field === order.by.field) : undefined;
   const own = ownOrderIn(address.sort);
 
   /** A column that this page sorts by itself. */
@@ -131,7 +131,7 @@ export function columnsOf(runs: readonly Row[], order: RunOrder, address: Addres
     { label: "status", ...ownBy("run", "status"), cell: (run) => <Status of={run} /> },
     ...parameters.filter(isShown).map((name): Column => {
       const text = (run: Row) => textOf(run.parameters[name]);
-      return { label: name, className: "parameter", ...ownBy("param", name), cell: text, title: text };
+      return { label: name, className: "parameter", ...ownBy("parameter", name), cell: text, title: text };
     }),
     ...metrics.filter(isShown).flatMap(metricColumns),
     ...tags.filter(isShown).map((label) => ({ label, className: "parameter", cell: tagsOf, title: tagsOf })),

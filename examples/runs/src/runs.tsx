@@ -56,7 +56,7 @@ export function Runs({ of, page, order, isOld, address, onChange }: RunsProps) {
   const { list = "" } = address;
   const view = viewOf(address);
   const sort = order.by.metric ?? undefined;
-  const isNewestFirst = order.field === "CREATED_AT" && order.direction === "DESC" && !view.filter;
+  const isNewestFirst = order.by.field === "CREATED_AT" && order.direction === "DESC" && !view.filter;
   const live = useRunUpdates({ of, runs, isNewestFirst, onChange });
   const shown = runs.filter(({ id }) => selected.has(id));
   const isShown = new Set(shown.map(({ id }) => id));

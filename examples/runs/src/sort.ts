@@ -16,13 +16,13 @@ export const DATES: Readonly<Record<string, string>> = {
 
 /** What the service does not sort by, and this page does: `parameter.lr`, `run.duration`, `smallest.loss`, the largest first by `:desc`. */
 export interface OwnOrder {
-  readonly of: "param" | "run" | "smallest" | "largest";
+  readonly of: "parameter" | "run" | "smallest" | "largest";
   readonly name: string;
   readonly isDescending: boolean;
 }
 
 export function ownOrderIn(sort: string | undefined): OwnOrder | null {
-  const [, of, name = "", desc] = /^(param|run|smallest|largest)\.(.+?)(:desc)?$/.exec(sort ?? "") ?? [];
+  const [, of, name = "", desc] = /^(parameter|run|smallest|largest)\.(.+?)(:desc)?$/.exec(sort ?? "") ?? [];
   return of === undefined ? null : { of: of as OwnOrder["of"], name, isDescending: desc !== undefined };
 }
 
@@ -62,26 +62,29 @@ export const metricIn = (sort: string | undefined) => {
 
 /** The order of a list: by a metric, the best or the worst first, by a date, or the newest first. */
 export function orderOf(sort: string | undefined): RunOrder {
-  if (ownOrderIn(sort)) return { field: "CREATED_AT", direction: "DESC" };
+  if (ownOrderIn(sort)) return { by: { field: "CREATED_AT" }, direction: "DESC" };
   const metric = metricIn(sort);
   if (metric) {
     const { name, isWorst } = metric;
-    return { metric: name, direction: isSmallerBetter(name) !== isWorst ? "ASC" : "DESC" };
+    return { by: { metric: name }, direction: isSmallerBetter(name) !== isWorst ? "ASC" : "DESC" };
   }
   const [field = "CREATED", direction = "DESC"] = sort?.split("_") ?? [];
-  return { field: `${field}_AT` as RunOrderField, direction: direction as OrderDirection };
+  return { by: { field: `${field}_AT` as RunOrderField }, direction: direction as OrderDirection };
 }
 
 /** Which value of a metric is its best. */
 export const bestOf = (metric: string) => (isSmallerBetter(metric) ? "smallest" : "largest");
 
 /** How a column is sorted, as `aria-sort` says it. */
-export const directionOf = ({ direction }: RunOrder): "ascending" | "descending" =>
+export const directionOf = ({ direction }: Pick<RunOrder, "direction">): "ascending" | "descending" =>
   direction === "ASC" ? "ascending" : "descending";
 
 /** What the footer says of an order. */
 export function orderInWords(order: RunOrder): string {
-  const { metric, direction, field } = order;
+  const {
+    by: { field, metric },
+    direction,
+  } = order;
   const date = DATES[`${field?.replace("_AT", "")}_${direction}`];
   if (!metric) return date ? `${date}. ` : "";
   const isBest = isSmallerBetter(metric) === (direction === "ASC");
@@ -89,4 +92,5 @@ export function orderInWords(order: RunOrder): string {
 }
 
 /** What an order leaves out. */
-export const leftOutOf = ({ metric }: RunOrder) => (metric ? ` Runs without ${metric} are left out.` : "");
+export const leftOutOf = ({ by: { metric } }: RunOrder) =>
+  metric ? ` Runs without ${metric} are left out.` : "";

@@ -66,7 +66,7 @@ function filterOf(address: Address): RunFilter | null {
   const { words, tag, parameter, bound } = address;
   const statuses = statusesIn(address);
   const tags = tagsIn(tag ?? "");
-  const declarations = conditionsOf(parameter, CONDITION_PATTERN).map(({ name, sign, value }) =>
+  const parameters = conditionsOf(parameter, CONDITION_PATTERN).map(({ name, sign, value }) =>
     isBound(sign) ? { name, [BOUNDS[sign]]: Number(value) } : { name, values: [value] },
   );
   const metrics = conditionsOf(bound, BOUND_PATTERN).flatMap(({ name, sign, value }) =>
@@ -76,7 +76,7 @@ function filterOf(address: Address): RunFilter | null {
     ...(words?.trim() && { words }),
     ...(statuses.length > 0 && { statuses }),
     ...(tags.length > 0 && { tags: [...tags] }),
-    ...(declarations.length > 0 && { declarations }),
+    ...(parameters.length > 0 && { parameters }),
     ...(metrics.length > 0 && { metrics }),
   };
   return Object.keys(filter).length > 0 ? filter : null;

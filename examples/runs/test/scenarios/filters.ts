@@ -7,7 +7,7 @@ const GROUP = "#list=ada.mnist.1";
 
 /** What the page should show, asked for without it. */
 const EXPECTED = `{ group(id: "ada.mnist.1") { experiments(filter: {
-  declarations: [{ name: "lr", atLeast: 0.02 }, { name: "dropout", values: ["0.3"] }]
+  parameters: [{ name: "lr", atLeast: 0.02 }, { name: "dropout", values: ["0.3"] }]
   metrics: [{ name: "loss", lessThan: 0.3 }, { name: "accuracy", greaterThan: 0.94 }]
 }) { nodes { uniqueName } } } }`;
 

@@ -39,28 +39,32 @@ interface Expected {
   };
 }
 
+interface Latest {
+  readonly value: number;
+}
+
 interface Listed {
   readonly uniqueName: string;
   readonly status: string;
-  readonly declarations: readonly { readonly value: unknown }[];
-  readonly accuracy: number | null;
-  readonly loss: number | null;
+  readonly parameters: readonly { readonly value: unknown }[];
+  readonly accuracy: Latest | null;
+  readonly loss: Latest | null;
 }
 
 interface Placed {
   readonly nodeScheduled: { readonly name: string };
 }
 
-const cellsOf = ({ uniqueName, status, declarations, accuracy, loss }: Listed) => [
+const cellsOf = ({ uniqueName, status, parameters, accuracy, loss }: Listed) => [
   uniqueName,
   status.toLowerCase(),
-  ...declarations.map(({ value }) => String(value)),
-  accuracy?.toFixed(4) ?? "–",
-  loss?.toFixed(4) ?? "–",
+  ...parameters.map(({ value }) => String(value)),
+  accuracy?.value.toFixed(4) ?? "–",
+  loss?.value.toFixed(4) ?? "–",
 ];
 
-const byLoss = (a: Listed, b: Listed) => Number(a.loss) - Number(b.loss);
-const byAccuracy = (a: Listed, b: Listed) => Number(b.accuracy) - Number(a.accuracy);
+const byLoss = (a: Listed, b: Listed) => Number(a.loss?.value) - Number(b.loss?.value);
+const byAccuracy = (a: Listed, b: Listed) => Number(b.accuracy?.value) - Number(a.accuracy?.value);
 
 /** The names of the runs that have metrics in an order. */
 const namesBy = (runs: readonly Listed[], better: (a: Listed, b: Listed) => number) =>

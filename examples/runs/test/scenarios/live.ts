@@ -16,7 +16,10 @@ const PROGRESS = `{
 }`;
 
 interface Progress {
-  readonly experiment: { readonly loss: number; readonly metricSeries: readonly [{ totalPoints: number }] };
+  readonly experiment: {
+    readonly loss: { readonly value: number };
+    readonly metricSeries: readonly [{ totalPoints: number }];
+  };
 }
 
 test.runIf(hasBrowser)(
@@ -37,7 +40,7 @@ test.runIf(hasBrowser)(
       work(60);
       const { data } = await ask<Progress, never>(PROGRESS);
       expect(data.experiment.metricSeries[0].totalPoints).toBe(before + minutes);
-      const loss = data.experiment.loss.toFixed(4);
+      const loss = data.experiment.loss.value.toFixed(4);
       await pollUntil(page.getByRole("row", { name: "ada.mnist.1.44" }).getByText(loss));
       await pollUntil(page.getByText(new RegExp(`^${loss} at`)));
       expect(await pointsOf(reading)).toBe(before + minutes);
@@ -178,7 +181,7 @@ test.runIf(hasBrowser)(
     const { data } = await ask<Progress, never>(PROGRESS);
     await turn("visible");
     await pollUntil(
-      page.getByRole("row", { name: "ada.mnist.1.44" }).getByText(data.experiment.loss.toFixed(4)),
+      page.getByRole("row", { name: "ada.mnist.1.44" }).getByText(data.experiment.loss.value.toFixed(4)),
     );
     expect(sent()).toEqual(["WatchRuns"]);
   },

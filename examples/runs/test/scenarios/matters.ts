@@ -6,7 +6,7 @@ import { openAt } from "../open-at.ts";
 /** What the page should show, asked for without it. */
 const EXPECTED = `{ group(id: "ada.mnist.1") { experiments(filter: { statuses: [SUCCEEDED] }) { summary {
   importance(metric: "loss") { name correlation }
-  groups(by: ["parameter.lr"], metrics: ["loss"]) { count metrics { count mean standardDeviation } }
+  breakdown(by: [{ parameter: "lr" }], metrics: ["loss"]) { count metrics { count mean standardDeviation } }
 } } } }`;
 
 interface Found {
@@ -14,7 +14,7 @@ interface Found {
     readonly experiments: {
       readonly summary: {
         readonly importance: readonly { readonly name: string; readonly correlation: number }[];
-        readonly groups: readonly {
+        readonly breakdown: readonly {
           readonly count: number;
           readonly metrics: readonly [
             {
@@ -48,13 +48,13 @@ test.runIf(hasBrowser)(
         .filter({ hasText: name })
         .getByText(correlation.toFixed(2))
         .waitFor();
-    const means = summary.groups.map(
+    const means = summary.breakdown.map(
       ({ metrics: [{ mean, standardDeviation }] }) =>
         `${digits(mean)}${standardDeviation === null ? "" : ` ± ${digits(standardDeviation)}`}`,
     );
     await expect.poll(() => groups.locator("td:nth-child(3)").allInnerTexts(), SHOWN).toEqual(means);
     const points = page.getByRole("group", { name: /^loss over lr/ }).getByRole("link");
-    const count = summary.groups.reduce((sum, { metrics: [each] }) => sum + each.count, 0);
+    const count = summary.breakdown.reduce((sum, { metrics: [each] }) => sum + each.count, 0);
     expect(await points.count()).toBe(count);
     await looksWell(opened, "matters");
     await points.first().focus();

@@ -73,7 +73,7 @@ test.runIf(hasBrowser)(
           run: { cmd: "python tune.py --lr=0.101 --dropout=0.25 --activation=sigmoid" },
         },
       },
-      declarations: [
+      parameters: [
         { name: "activation", value: "sigmoid" },
         { name: "dropout", value: 0.25 },
         { name: "lr", value: 0.5 },

@@ -14,7 +14,7 @@ const EXPECTED = `{ group(id: "ada.mnist.1") { experiments(
   first: 12, order: { by: { field: FINISHED_AT }, direction: ASC }
   filter: {
     statuses: [SUCCEEDED, FAILED], metrics: [{ name: "loss", lessThan: 0.2 }]
-    declarations: [{ name: "activation", values: ["relu"] }]
+    parameters: [{ name: "activation", values: ["relu"] }]
   }
 ) { nodes { uniqueName } } } }`;
 
@@ -241,11 +241,11 @@ test.skipIf(!hasBrowser)(
     const started = await page.getByText("Started").getByRole("link").innerText();
     // Nothing was sent before that was pressed.
     expect(calls().filter((call) => call.startsWith("POST"))).toHaveLength(1);
-    const { data } = await ask<{ experiment: { declarations: readonly Parameter[] } }, object>(
+    const { data } = await ask<{ experiment: { parameters: readonly Parameter[] } }, object>(
       `query ($id: ID!) { experiment(id: $id) { parameters { name value } } }`,
       { id: started },
     );
-    expect(objectOf(data.experiment.declarations)).toMatchObject({
+    expect(objectOf(data.experiment.parameters)).toMatchObject({
       dropout: 0.4,
       lr: 0.026,
       activation: "relu",
@@ -257,9 +257,14 @@ test.skipIf(!hasBrowser)(
 test.skipIf(!hasBrowser)("texts stay texts when a run is restarted with another parameter", async () => {
   const { page, ask, complaints } = await openAt("");
   const { data } = await ask<{ restartExperiment: { experiment: { uniqueName: string } } }, object>(
-    `mutation ($declarations: JSON) { restartExperiment(id: "ada.mnist.1.10", input: { declarations: $declarations }) {
+    `mutation ($parameters: [ParameterInput!]) { restartExperiment(id: "ada.mnist.1.10", input: { parameters: $parameters }) {
       experiment { uniqueName } } }`,
-    { declarations: { fold: "01", seed: "7", note: "" } },
+    {
+      parameters: Object.entries({ fold: "01", seed: "7", note: "" }).map(([name, value]) => ({
+        name,
+        value,
+      })),
+    },
   );
   await page.goto(`${page.url()}#run=${data.restartExperiment.experiment.uniqueName}`);
   await page.getByRole("button", { name: "Restart" }).click();
@@ -267,11 +272,11 @@ test.skipIf(!hasBrowser)("texts stay texts when a run is restarted with another 
   await page.getByRole("dialog").getByLabel("lr").fill("1e-2");
   await page.getByRole("button", { name: "Start it" }).click();
   const started = await page.getByText("Started").getByRole("link").innerText();
-  const restarted = await ask<{ experiment: { declarations: readonly Parameter[] } }, object>(
+  const restarted = await ask<{ experiment: { parameters: readonly Parameter[] } }, object>(
     `query ($id: ID!) { experiment(id: $id) { parameters { name value } } }`,
     { id: started },
   );
-  expect(objectOf(restarted.data.experiment.declarations)).toMatchObject({
+  expect(objectOf(restarted.data.experiment.parameters)).toMatchObject({
     fold: "01",
     seed: "8",
     note: "",

@@ -64,9 +64,15 @@ test.runIf(hasBrowser)("texts of any length fit the page in every size and mode"
   const { page, ask, graph } = opened;
   await ask(ODD, RUN);
   const { data } = await ask<{ restartExperiment: { experiment: { uniqueName: string } } }, object>(
-    `mutation ($id: ID!, $declarations: JSON) { restartExperiment(id: $id, input: { declarations: $declarations }) {
+    `mutation ($id: ID!, $parameters: [ParameterInput!]) { restartExperiment(id: $id, input: { parameters: $parameters }) {
         experiment { uniqueName } } }`,
-    { id: RUN.id, declarations: { [LONG]: `runs/${"y".repeat(120)}`, lr: 0.1 } },
+    {
+      id: RUN.id,
+      parameters: [
+        { name: LONG, value: `runs/${"y".repeat(120)}` },
+        { name: "lr", value: 0.1 },
+      ],
+    },
   );
   const { uniqueName } = data.restartExperiment.experiment;
   const origin = page.url();
