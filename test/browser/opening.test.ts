@@ -39,3 +39,40 @@ test.runIf(hasBrowser).each([WIDE, NARROW])(
     for (const { token } of demo.users) expect(local + session).not.toContain(token);
   },
 );
+
+const ZOOMED = { width: 640, height: 400 };
+
+test.runIf(hasBrowser).each([
+  ["at a zoom of 200 %", ZOOMED],
+  ["on a phone", NARROW],
+  ["on a phone that lies", { width: 844, height: 390 }],
+  ["in a low window", { width: 1280, height: 500 }],
+])("keeps the parts of GraphiQL apart %s", async (_, viewport) => {
+  const { url } = await startDemoGateway();
+  const { page } = await open(url, viewport);
+  await run(page);
+  await answerOf(page).getByText('"ada.mnist.42"').first().waitFor();
+  const parts = [".graphiql-query-editor", ".graphiql-editor-tools", ".graphiql-editor-tool"].map((part) =>
+    page.locator(part).first(),
+  );
+  const answer = page
+    .locator(".graphiql-response > .result-window, .graphiql-response .monaco-editor")
+    .first();
+  const waterfall = page.getByRole("region", { name: "Upstream requests" });
+  const boxes = await Promise.all([...parts, answer, waterfall].map((part) => part.boundingBox()));
+  for (const [at, one] of boxes.entries())
+    for (const other of boxes.slice(at + 1)) {
+      if (!one || !other || one.height === 0 || other.height === 0) continue;
+      const isApart =
+        one.x + one.width <= other.x + 1 ||
+        other.x + other.width <= one.x + 1 ||
+        one.y + one.height <= other.y + 1 ||
+        other.y + other.height <= one.y + 1;
+      expect([one, other, isApart]).toEqual([one, other, true]);
+    }
+  // The wheel reaches all of it, from the bar, which stays.
+  await page.mouse.move(viewport.width / 2, 20);
+  await page.mouse.wheel(0, 1_000);
+  await expect.poll(() => isOnScreen(waterfall, viewport), SHOWN).toBe(true);
+  expect((await page.locator("header").boundingBox())?.y).toBe(0);
+});

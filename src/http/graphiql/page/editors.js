@@ -85,7 +85,10 @@ function followMode() {
 
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 
-/** Lets the Tab key leave the editors, which could not be left without a mouse otherwise, and wraps long lines. */
+/**
+ * Lets the Tab key leave the editors, which could not be left without a mouse otherwise, and the wheel scroll the page where the editor has
+ * nothing to scroll. Wraps long lines.
+ */
 function prepareEditors() {
   systemDark.addEventListener("change", followMode);
   let isFirst = true;
@@ -94,7 +97,7 @@ function prepareEditors() {
     const command = isFirst && "editor.action.toggleTabFocusMode";
     isFirst = false;
     queueMicrotask(() => {
-      editor.updateOptions({ wordWrap: "on" });
+      editor.updateOptions({ wordWrap: "on", scrollbar: { alwaysConsumeMouseWheel: false } });
       followMode();
       // The option of the same name has no effect. The command takes effect for all editors, once this editor is complete.
       if (command) editor.trigger("page", command, {});
