@@ -90,6 +90,12 @@ export interface FieldExtensions {
   readonly errorsStaySeparate?: boolean;
 }
 
+/** Metadata in the `extensions` of an argument or an input field. */
+export interface InputExtensions {
+  /** Whether its value is a secret, such as a password. GraphiQL neither stores nor shares documents with the field that takes it. */
+  readonly isSecret?: boolean;
+}
+
 /** Metadata in the schema's `extensions`. */
 export interface SchemaExtensions {
   /** Returns the schema that introspection shows, if it is another schema. */

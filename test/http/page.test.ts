@@ -26,6 +26,7 @@ interface Settings {
   readonly welcome: string;
   readonly operations: { readonly variables: string }[];
   readonly destructive: string[];
+  readonly secretFields: string[];
 }
 
 const settingsIn = (html: string): Settings =>
@@ -61,7 +62,7 @@ describe("the page", () => {
     const { url } = await startDemoGateway();
     // Its workers too.
     const assets = new Set((await openPage(url)).match(/(?<=")graphiql\/[^"]+(?=")/g));
-    expect(assets.size).toBe(18);
+    expect(assets.size).toBe(19);
     let sent = 0;
     for (const path of assets) {
       const { status, headers, body } = await get(`${url}/${path}`, { "accept-encoding": "gzip, br" });
@@ -108,6 +109,11 @@ describe("the page", () => {
     const html = await openPage(url);
     expect(settingsIn(html).token).toBeNull();
     expect(html).not.toMatch(/\b(?:ada|grace|linus|margaret|mnist)\b|-demo|RXhwZXJpbWVudD/);
+  });
+
+  test("knows which fields take a secret, as the schema marks it", async () => {
+    const { secretFields } = settingsIn(await openPage((await startDemoGateway()).url));
+    expect(secretFields).toEqual(["login"]);
   });
 
   test("knows what deletes or administrates", async () => {

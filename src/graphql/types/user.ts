@@ -1,5 +1,5 @@
 import type { InputShapeFromFields } from "@pothos/core";
-import type { FieldExtensions } from "../../engine/field-extensions.ts";
+import type { FieldExtensions, InputExtensions } from "../../engine/field-extensions.ts";
 import { GatewayError } from "../../errors.ts";
 import type { Command, Get } from "../../rest/api/endpoint.ts";
 import { administration, capital, project, user } from "../../rest/api/kinds.ts";
@@ -206,7 +206,11 @@ const LoginInput = builder.inputType("LoginInput", {
   description: "Credentials.",
   fields: (t) => ({
     username: t.string({ required: true, description: "Login name." }),
-    password: t.string({ required: true, description: "Password. Neither logged nor kept." }),
+    password: t.string({
+      required: true,
+      description: "Password. Neither logged nor kept.",
+      extensions: { isSecret: true } satisfies InputExtensions,
+    }),
   }),
 });
 

@@ -1,6 +1,15 @@
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  getNamedType,
+  type GraphQLArgument,
+  type GraphQLInputField,
+  type GraphQLSchema,
+  isInputObjectType,
+  isObjectType,
+} from "graphql";
+import type { InputExtensions } from "../../engine/field-extensions.ts";
 import { FOLDER } from "../../package-info.ts";
 import { acceptsGzip, compress } from "../response-writer.ts";
 import { CACHE_CONTROL_PRIVATE } from "../graphql/encoding.ts";
@@ -61,6 +70,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     destructive: Object.keys(schema.getMutationType()?.getFields() ?? {}).filter((name) =>
       DESTRUCTIVE.test(name),
     ),
+    secretFields: secretFieldsOf(schema),
     isExplainable,
     /** Prefix of GraphiQL's keys in the browser's storage: it separates the demo's tabs from those of a real server. */
     storagePrefix: isDemo ? "rungraph-demo:" : "rungraph:",
@@ -86,6 +96,25 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     });
     return true;
   };
+}
+
+/** Names of fields with an argument, or a field of an input, that is a secret. */
+function secretFieldsOf(schema: GraphQLSchema): string[] {
+  const isSecret = (
+    { extensions, type }: GraphQLArgument | GraphQLInputField,
+    within: readonly object[],
+  ): boolean => {
+    const named = getNamedType(type);
+    return (
+      (extensions as InputExtensions).isSecret === true ||
+      (isInputObjectType(named) &&
+        !within.includes(named) &&
+        Object.values(named.getFields()).some((each) => isSecret(each, [...within, named])))
+    );
+  };
+  const objects = Object.values(schema.getTypeMap()).filter(isObjectType);
+  const fields = objects.flatMap((type) => Object.values(type.getFields()));
+  return fields.filter(({ args }) => args.some((each) => isSecret(each, []))).map(({ name }) => name);
 }
 
 /** Renders the page. It refers to its files by relative paths, because a proxy may serve the gateway under a path prefix. */

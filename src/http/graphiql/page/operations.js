@@ -42,7 +42,7 @@ function bestOf(operations, words) {
 }
 
 /**
- * Fills the list. Returns a function that remembers a sent operation.
+ * Fills the list. Returns a function that remembers a sent operation, unless it takes a secret.
  *
  * @param {HTMLDetailsElement} menu @param {Operation[]} operations @param {Stored} storage
  */
@@ -99,6 +99,7 @@ function listOperations(menu, operations, storage) {
 
   /** @param {Params} params */
   return ({ query, variables }) => {
+    if (takesSecret(query)) return;
     const sent = { query, variables: JSON.stringify(variables ?? {}, null, 2) };
     const others = recent().filter((each) => each.query !== sent.query || each.variables !== sent.variables);
     const about =
@@ -111,9 +112,6 @@ function listOperations(menu, operations, storage) {
 
 /** Forgets the sent operations. @param {Stored} storage */
 const forgetSent = (storage) => storage.removeItem(RECENT);
-
-/** The words of a document, without its comments. @param {string} query */
-const wordsOf = (query) => new Set(query.replaceAll(/#.*/g, "").match(/\w+/g));
 
 /** A sentence about the consequences of some mutations. @param {string[]} names */
 function consequenceOf(names) {

@@ -8,6 +8,7 @@
  *   welcome: string,
  *   operations: Operation[],
  *   destructive: string[],
+ *   secretFields: string[],
  *   isExplainable: boolean,
  *   storagePrefix: string,
  * }} Settings

@@ -91,14 +91,21 @@ function chosenIn(storage) {
   return state?.tabs[state.activeTabIndex]?.operationName ?? null;
 }
 
-/** @param {string} as @param {Pick<Storage, "getItem">} storage */
-function textOf(as, storage) {
+/** @param {string} as @param {Written} operation @param {Pick<Storage, "getItem">} storage */
+function textOf(as, operation, storage) {
   const { href } = new URL("graphql", location.href);
   const code = CODE_OF[as];
   return code
-    ? code(sentOf(written(), chosenIn(storage)), href)
-    : `${href}#${new URLSearchParams(written())}`;
+    ? code(sentOf(operation, chosenIn(storage)), href)
+    : `${href}#${new URLSearchParams(operation)}`;
 }
+
+/** What the menu says when something was copied. @param {string} as @param {boolean} isWithoutValues */
+const sayCopied = (as, isWithoutValues) =>
+  [
+    isWithoutValues ? "Copied without its texts, because one of them is a secret." : "Copied.",
+    ...(as === "link" ? [] : ["RUNGRAPH_TOKEN stands for your token."]),
+  ].join(" ");
 
 /** Fills the menu. @param {HTMLDetailsElement} menu @param {Pick<Storage, "getItem">} storage */
 function offerCopies(menu, storage) {
@@ -109,8 +116,9 @@ function offerCopies(menu, storage) {
     button.addEventListener("click", async () => {
       const as = button.dataset["as"] ?? "";
       try {
-        await navigator.clipboard.writeText(textOf(as, storage));
-        message.textContent = as === "link" ? "Copied." : "Copied. RUNGRAPH_TOKEN stands for your token.";
+        const operation = written();
+        await navigator.clipboard.writeText(textOf(as, withoutSecrets(operation), storage));
+        message.textContent = sayCopied(as, takesSecret(operation.query));
       } catch (error) {
         message.textContent =
           error instanceof Unreadable

@@ -1,5 +1,16 @@
 // @ts-check
-/* The storage of the page between visits: tabs and the last operations, but never a header, and therefore no token. */
+/* The storage of the page between visits: tabs and the last operations, but never a header, and therefore no token, and no other secret. */
+
+/** GraphiQL's names of its tabs, and of the document and variables of the chosen tab. */
+const TABS = "graphiql:tabState";
+const CHOSEN = new Set(["graphiql:query", "graphiql:variables"]);
+
+/** The tabs without the texts of operations that take a secret. @param {string} state */
+function tabsToStore(state) {
+  /** @type {{ tabs: { query: string | null, variables: string | null }[] }} */
+  const { tabs, ...others } = JSON.parse(state);
+  return JSON.stringify({ tabs: tabs.map(withoutSecrets), ...others });
+}
 
 /** The browser's storage with a prefix for all names. @param {string} prefix */
 function storageNamed(prefix) {
@@ -11,17 +22,19 @@ function storageNamed(prefix) {
   return {
     /**
      * GraphiQL also stores the document and variables of the chosen tab separately, a moment before or after the tabs. If the two differ,
-     * it opens another tab at the next visit. Both are therefore read from the tabs.
+     * it opens another tab at the next visit. Both are therefore read from the tabs, and not stored.
      *
      * @param {string} name
      */
     getItem: (name) => {
-      if (name !== "graphiql:query" && name !== "graphiql:variables") return readStored(name);
-      const state = JSON.parse(readStored("graphiql:tabState") ?? "null");
+      if (!CHOSEN.has(name)) return readStored(name);
+      const state = JSON.parse(readStored(TABS) ?? "null");
       return state?.tabs[state.activeTabIndex]?.[name.replace("graphiql:", "")] ?? null;
     },
     /** @param {string} name @param {string} value */
-    setItem: (name, value) => localStorage.setItem(prefix + name, value),
+    setItem: (name, value) => {
+      if (!CHOSEN.has(name)) localStorage.setItem(prefix + name, name === TABS ? tabsToStore(value) : value);
+    },
     /** @param {string} name */
     removeItem: (name) => localStorage.removeItem(prefix + name),
     clear: () => {

@@ -1,0 +1,55 @@
+// @ts-check
+/* Removes the values of operations that take a secret, such as a password, from all that the page stores or shares. */
+
+/** Names of fields with an argument that is a secret. @type {{ secretFields: string[] }} */
+const { secretFields } = JSON.parse(document.querySelector("#settings")?.textContent ?? "");
+
+/** The words of a document, without its comments. @param {string} query */
+const wordsOf = (query) => new Set(query.replaceAll(/#.*/g, "").match(/\w+/g));
+
+/** @param {string} query */
+function takesSecret(query) {
+  const words = wordsOf(query);
+  return secretFields.some((name) => words.has(name));
+}
+
+/** Texts, also such as are not closed yet. */
+const QUOTED = /"""(?:[^"\\]|\\[^]|"(?!""))*(?:""")?|"(?:[^"\\\n]|\\.)*"?/g;
+
+/** A document with empty texts instead of the values of its arguments, quoted or not. @param {string} query */
+const withoutLiterals = (query) =>
+  query
+    .replaceAll(QUOTED, '""')
+    // The definitions of variables stay, whose names begin with a $.
+    .replaceAll(/\([^()]*\)/g, (all) =>
+      all.replaceAll(/(\$\w+\s*:)|:(\s*)[^\s,:$"(){}[\]]+/g, (_, defined, space) => defined ?? `:${space}""`),
+    );
+
+/** Variables with empty texts instead of their values; none if they are no JSON. @param {string} variables */
+function withoutValues(variables) {
+  try {
+    const blank = JSON.parse(variables, (_, value) => (typeof value === "object" && value ? value : ""));
+    return JSON.stringify(blank, null, 2);
+  } catch {
+    return "";
+  }
+}
+
+/**
+ * The operation without its values, if it takes a secret; otherwise the same operation.
+ *
+ * @template {{ query: string | null, variables?: string | null }} Operation
+ * @param {Operation} operation @returns {Operation}
+ */
+function withoutSecrets(operation) {
+  const { query, variables } = operation;
+  if (!query || !takesSecret(query)) return operation;
+  return {
+    ...operation,
+    query: withoutLiterals(query),
+    ...(variables && { variables: withoutValues(variables) }),
+  };
+}
+
+// For the scripts after this one: scripts share what is global.
+Object.assign(globalThis, { takesSecret, withoutSecrets, wordsOf });
