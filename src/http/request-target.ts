@@ -13,16 +13,7 @@ export function normalizeTarget(request: IncomingMessage): void {
     headers.host = host;
     request.url = rest.startsWith("/") ? rest : `/${rest}`;
   }
-  // A page is redirected instead, because its links are relative.
-  if (request.method !== "GET" || headers.upgrade !== undefined)
-    request.url = request.url?.replace(WITH_SLASH, "$1");
 }
-
-const WITH_SLASH = /^(\/(?:graphql|mcp))\/(?=\?|$)/;
-
-/** The relative address of the same endpoint without the slash behind its path, which some clients add; null without a slash. */
-export const redirectOf = ({ url = "" }: IncomingMessage): string | null =>
-  WITH_SLASH.test(url) ? url.replace(WITH_SLASH, "..$1") : null;
 
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 

@@ -10,10 +10,11 @@ import { MAX_PIPELINED_REQUESTS, onceClosed, responsesOn, unanswered, trackRespo
 import { Permit } from "./admission.ts";
 import { eventFormFor } from "./graphql/content-negotiation.ts";
 import { codeOf, type Protocol, reject } from "./error-response.ts";
+import { PATHS, pathOf } from "./paths.ts";
 import { sendText } from "./text-response.ts";
 import type { GatewayDependencies } from "./dependencies.ts";
 import { afterPoll, QUIET_MS, refuse } from "./server.ts";
-import { hasValidUrl, isAmong, isOwnLocalPage, normalizeTarget, redirectOf } from "./request-target.ts";
+import { hasValidUrl, isAmong, isOwnLocalPage, normalizeTarget } from "./request-target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -37,8 +38,6 @@ const MAX_MESSAGE_BYTES = 65_536;
 const OTHER_ORIGIN = rejection("Expected no Origin or one of CORS_ORIGINS, got another.", "BAD_REQUEST", {
   status: 403,
 });
-
-const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?? "";
 
 /** Routes requests: GraphQL by POST, probes and metrics, downloads, exports, the page, and the rest. Applies CORS, load and body limits. */
 export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, others }: Routes) {
@@ -128,7 +127,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
   const serveMessage = mcp && serve("mcp", mcp, Math.min(maxBodyBytes, MAX_MESSAGE_BYTES));
 
   /** The paths at which the body of a POST is read. */
-  const readers = new Set(serveMessage ? ["/graphql", "/mcp"] : ["/graphql"]);
+  const readers = new Set<string>(serveMessage ? [PATHS.graphql, PATHS.mcp] : [PATHS.graphql]);
 
   const serveMcp: Listener = (request, response) => {
     const { origin, host } = request.headers;
@@ -147,23 +146,20 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
 
   const route: Listener = (request, response) => {
     const path = pathOf(request);
-    if (path === "/graphql" && request.method === "POST") return serveGraphql(request, response);
-    const redirect = redirectOf(request);
-    if (redirect !== null)
-      return void response.writeHead(308, { location: redirect, "cache-control": "no-store" }).end();
-    if (path === "/healthz") return sendText(response, 200, "alive\n");
-    if (path === "/readyz")
+    if (path === PATHS.graphql && request.method === "POST") return serveGraphql(request, response);
+    if (path === PATHS.alive) return sendText(response, 200, "alive\n");
+    if (path === PATHS.ready)
       return draining ? sendText(response, 503, "draining\n") : sendText(response, 200, "ready\n");
-    if (path === "/metrics" && config.METRICS)
+    if (path === PATHS.metrics && config.METRICS)
       return void collectMetrics().then((text) =>
         sendText(response, 200, text, telemetry.registry.contentType),
       );
     // Relative, because a proxy may serve the gateway under a path prefix.
-    if (path === "/")
+    if (path === PATHS.root)
       return void response.writeHead(307, { location: "graphql", "cache-control": "no-store" }).end();
     if (others.some((handle) => handle(request, response))) return;
-    if (path === "/graphql") serveGraphql(request, response);
-    else if (path === "/mcp" && serveMessage) serveMcp(request, response);
+    if (path === PATHS.graphql) serveGraphql(request, response);
+    else if (path === PATHS.mcp && serveMessage) serveMcp(request, response);
     else sendText(response, 404, "not found\n");
   };
 
@@ -218,7 +214,8 @@ function closeAfter(response: ServerResponse): void {
   const { url = "", socket } = response.req;
   // Responses after a response that closes the connection would be lost.
   for (const earlier of responsesOn(socket)) if (!earlier.headersSent) earlier.removeHeader("connection");
-  if (response.headersSent || /^\/(?:downloads|export)\//.test(url))
+  const isDownload = url.startsWith(PATHS.downloads) || url.startsWith(PATHS.exports);
+  if (response.headersSent || isDownload)
     response.once("close", () => afterPoll(QUIET_MS, () => unanswered(socket) || socket.destroySoon()));
   else response.setHeader("connection", "close");
 }

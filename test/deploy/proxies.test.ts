@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { PATHS } from "../../src/http/paths.ts";
 import { startFake } from "../support/fake.ts";
 import { ADDRESSES } from "../support/listen.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
@@ -42,6 +43,29 @@ test("each sample of a proxy names the client in one header and clears the other
   expect(wrong.map(({ place }) => place)).toEqual([]);
 });
 
+/** Paths that need no token, so that proxies serve them to nobody. */
+const OFF: readonly string[] = [PATHS.metrics, PATHS.alive, PATHS.ready];
+
+/** Every other path, and each endpoint with a slash. */
+const SERVED = [
+  ...Object.values(PATHS).filter((path) => !OFF.includes(path)),
+  `${PATHS.graphql}/`,
+  `${PATHS.mcp}/`,
+];
+
+test("each sample of a proxy passes on, or leaves out with a comment, each path of the gateway", () => {
+  const proxies = samples().filter(({ text }) => PROXY.test(text));
+  const missing = proxies.map(({ place, text }) => {
+    const comments = text.match(/#.*/g)?.join(" ") ?? "";
+    const settings = text.replaceAll(/#.*/g, "");
+    const has = (within: string, path: string) =>
+      new RegExp(`[\\s|(:/]${path.replaceAll("/", "") || "/"}(?![\\w-])`).test(within);
+    const isThere = (path: string) => has(comments, path) || (!OFF.includes(path) && has(settings, path));
+    return [place, Object.values(PATHS).filter((path) => !isThere(path))];
+  });
+  expect(missing).toEqual(proxies.map(({ place }) => [place, []]));
+});
+
 describe.each(NAMES.filter(isInstalled))("%s with the file of deploy/", (name) => {
   test("clears what clients say of addresses, passes long tokens on, and listens on IPv6", async () => {
     const service = await startFake(() => ({ json: { data: {} } }));
@@ -68,5 +92,17 @@ describe.each(NAMES.filter(isInstalled))("%s with the file of deploy/", (name) =
       ),
     );
     expect(seen.filter(({ headers }) => "forwarded" in headers)).toEqual([]);
+  });
+
+  test("passes on each path of the gateway except those without a token", async () => {
+    const service = await startFake(() => ({ json: {} }));
+    const balancer = await runBalancer(name, Array<number>(4).fill(service.port));
+    onTestFinished(balancer.stop);
+    await vi.waitFor(balancer.check, LONG_TIMEOUT);
+    const statusOf = async (path: string) => [path, (await sendPlainly(balancer.url + path, {})).status];
+    const answered = (paths: readonly string[], status: number) => paths.map((path) => [path, status]);
+    expect(await Promise.all(SERVED.map(statusOf))).toEqual(answered(SERVED, 200));
+    const others = [...OFF, "/graphqlx", "/x"];
+    expect(await Promise.all(others.map(statusOf))).toEqual(answered(others, 404));
   });
 });

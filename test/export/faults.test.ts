@@ -29,11 +29,17 @@ describe("an export", () => {
     },
   );
 
-  test("in a format that there is not is 404", async () => {
-    const { get } = await startExports(ROWS);
-    const response = await get(`${PROJECT}/runs.xlsx`);
-    expect([response.status, await response.text()]).toEqual([404, "not found\n"]);
-  });
+  test.each(["runs.xlsx", "metrics.parquet", "runs", "runs.parquet?columns=id"])(
+    "of %s is 404, and names the formats",
+    async (file) => {
+      const { get } = await startExports(ROWS);
+      const response = await get(`${PROJECT}/${file}`);
+      expect([response.status, await response.text()]).toEqual([
+        404,
+        "not found: expected a file that ends with .csv or .ndjson\n",
+      ]);
+    },
+  );
 
   test.each([
     [403, null],

@@ -43,13 +43,9 @@ test.each<Row>([
     const isKnown = METHODS.includes(method);
     return [`a ${method}`, "/graphql", { method }, isKnown ? 405 : 400, isKnown ? "GET, POST" : ""];
   }),
-  ...["/graphqlx", "/api/v1/ada/mnist", "/healthz/", "/downloads/x", "/favicon.ico"].map((path): Row => [
-    "another path",
-    path,
-    GET,
-    404,
-    "not found\n",
-  ]),
+  ...["/graphql//", "/graphqlx", "/api/v1/ada/mnist", "/healthz/", "/downloads/x", "/favicon.ico"].map(
+    (path): Row => ["another path", path, GET, 404, "not found\n"],
+  ),
 ])("%s is refused: %s", async (_, path, sending, status, reported) => {
   const { url, calls } = await startDemoGateway();
   const answer = await sendTo(url + path, sending);

@@ -48,18 +48,3 @@ test("the origin of a WebSocket is compared with the host of the target", async 
   expect(await statusOf(url, `${head}/runs.example.com`, WEB_SOCKET)).toMatch(/^101 /);
   expect(await statusOf(url, `${head}/other`, WEB_SOCKET)).toMatch(/^403 /);
 });
-
-test("serves requests to an endpoint with a slash behind its path, and redirects pages", async () => {
-  const { url } = await startBefore({ "ada/mnist/experiments/42/": { id: 42 } }, { MCP: "read" });
-  expect(await send(url, "/graphql/", "localhost")).toMatchObject({ status: 200 });
-  const initialize = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
-  const headers = { ...JSON_BODY, authorization: "token t", accept: "application/json, text/event-stream" };
-  expect(await sendPlainly(url, { method: "POST", path: "/mcp/", headers }, initialize)).toMatchObject({
-    status: 200,
-  });
-  const page = await fetch(`${url}/graphql/?query=%7Ba%7D`, {
-    headers: { accept: "text/html" },
-    redirect: "manual",
-  });
-  expect([page.status, page.headers.get("location")]).toEqual([308, "../graphql?query=%7Ba%7D"]);
-});

@@ -8,6 +8,9 @@ import { acceptsGzip, compressEach } from "../response-writer.ts";
 import { admitDownload, contentDisposition, type OpenedDownload, serveDownload } from "../downloads.ts";
 import { OperationContext } from "../operation-context.ts";
 import type { GatewayDependencies } from "../dependencies.ts";
+import { PATHS } from "../paths.ts";
+import { sendText } from "../text-response.ts";
+import { either } from "../../rest/api/kinds.ts";
 import { FORMATS } from "./formats.ts";
 import { createParameters } from "./parameters.ts";
 import { UNTRACKED } from "../../rest/session/batch-loader.ts";
@@ -18,6 +21,9 @@ const EXPORT_ROUTE = new RegExp(
   `^/export/([^/?]+)/(runs|metrics)\\.(${Object.keys(FORMATS).join("|")})(?:\\?(.*))?$`,
   "s",
 );
+
+/** A table in a format that does not exist. */
+const OTHER_FORMAT = new RegExp(`^${PATHS.exports}[^/?]+/(?:runs|metrics)(?:\\.[^/?]*)?(?:\\?|$)`);
 
 const TABLES = {
   runs: { rowsOf: rowsOfRuns, lists: ["columns"] },
@@ -83,7 +89,12 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const found = EXPORT_ROUTE.exec(request.url ?? "");
     const what = found?.[2] as keyof typeof TABLES | undefined;
-    if (!found || !what) return false;
+    if (!found || !what) {
+      if (!OTHER_FORMAT.test(request.url ?? "")) return false;
+      const extensions = either(Object.keys(FORMATS).map((each) => `.${each}`));
+      sendText(response, 404, `not found: expected a file that ends with ${extensions}\n`);
+      return true;
+    }
     void serveDownload(dependencies, request, response, {
       what,
       route: `/export/{id}/${what}.${found[3]}`,

@@ -15,13 +15,12 @@ import { acceptsGzip, compress } from "../response-writer.ts";
 import { CACHE_CONTROL_PRIVATE } from "../graphql/encoding.ts";
 import { lazy } from "../lazy.ts";
 import type { GatewayDependencies } from "../dependencies.ts";
+import { PATHS, pathOf } from "../paths.ts";
 import { sendText } from "../text-response.ts";
 import { pageOperations, signInOperation } from "../bundled-operations.ts";
 
 /** Mutations that delete, or change permissions of other users. */
 const DESTRUCTIVE = /^(?:delete|activateUser|grantSuperuser|revokeSuperuser)/;
-
-const ASSETS = "/graphiql/";
 
 /**
  * The page contains a token, so it runs only its own scripts, connects to no other origin and cannot be framed. Inline
@@ -85,11 +84,20 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
   };
 
   return (request: IncomingMessage, response: ServerResponse): boolean => {
-    const [path = ""] = (request.url ?? "").split("?", 1);
-    const isDocument = path === "/graphql" && request.headers.accept?.includes("text/html");
+    const { url = "" } = request;
+    const path = pathOf(request);
+    const isDocument = path === PATHS.graphql && request.headers.accept?.includes("text/html");
     const isRead = request.method === "GET" || request.method === "HEAD";
-    if (!isRead || !(isDocument || path.startsWith(ASSETS))) return false;
-    const sending = isDocument ? sendDocument(response) : sendAsset(response, path.slice(ASSETS.length));
+    if (!isRead || !(isDocument || path.startsWith(PATHS.pageFiles))) return false;
+    // The page refers to its files by relative paths.
+    if (isDocument && url.startsWith(`${path}/`)) {
+      response
+        .writeHead(307, { location: `..${path}${url.slice(path.length + 1)}`, "cache-control": "no-store" })
+        .end();
+      return true;
+    }
+    const name = path.slice(PATHS.pageFiles.length);
+    const sending = isDocument ? sendDocument(response) : sendAsset(response, name);
     sending.catch((error: unknown) => {
       onError(error);
       response.destroy();

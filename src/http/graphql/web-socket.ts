@@ -11,6 +11,7 @@ import { openOperation } from "../operation.ts";
 import type { GatewayDependencies } from "../dependencies.ts";
 import { isAmong, type Origins } from "../request-target.ts";
 import type { Permit } from "../admission.ts";
+import { PATHS, pathOf } from "../paths.ts";
 import { refuse } from "../server.ts";
 import { jsonOf, toJson } from "./encoding.ts";
 import { heapOf, type ChargeHeap } from "./request-params.ts";
@@ -312,9 +313,9 @@ export function createWebSockets(dependencies: GatewayDependencies) {
   return {
     /** Accepts or rejects a connection. A listener for `upgrade` of `node:http`. */
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-      const { url = "", headers } = request;
+      const { headers } = request;
       socket.on("error", () => socket.destroy());
-      if (url.split("?", 1)[0] !== "/graphql") return refuse(socket, 404);
+      if (pathOf(request) !== PATHS.graphql) return refuse(socket, 404);
       if (!isAllowed(headers.origin, headers.host, origins)) return refuse(socket, 403);
       const permit = admission.socket.tryAcquire(resolveIdentity(request).caller);
       if (permit instanceof GatewayError) return refuse(socket, statusOf(permit.code));
