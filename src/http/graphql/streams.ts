@@ -132,7 +132,9 @@ function withHeartbeats(messages: Messages, clock: Clock): Messages {
   const next = async (): Promise<IteratorResult<object>> => {
     pending ??= messages.next();
     let cancel = (): void => {};
-    const pause = new Promise<null>((resolve) => (cancel = clock.after(PART_HEARTBEAT_MS, () => resolve(null))));
+    const pause = new Promise<null>(
+      (resolve) => (cancel = clock.after(PART_HEARTBEAT_MS, () => resolve(null))),
+    );
     const first = await Promise.race([pending, pause]);
     cancel();
     if (first === null) return { done: false, value: {} };
