@@ -6,12 +6,10 @@ const failureQuery = graphql(`
   query Failure($id: ID!) {
     experiment(id: $id) {
       id
-      statuses(first: 50) {
-        nodes {
-          id
-          message
-          traceback
-        }
+      latestStatus {
+        id
+        message
+        traceback
       }
     }
   }
@@ -20,7 +18,7 @@ const failureQuery = graphql(`
 /** Why a run failed: the message of its last status, and where its code broke off. */
 export function Failure({ id }: { id: string }) {
   const [{ data, error }] = useQuery({ query: failureQuery, variables: { id } });
-  const last = data?.experiment?.statuses?.nodes.at(-1);
+  const last = data?.experiment?.latestStatus;
   if (error) return <Trouble error={error} data={data} />;
   if (!last?.message && !last?.traceback) return null;
   return (

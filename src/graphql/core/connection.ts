@@ -2,7 +2,7 @@ import type { InputShapeFromFields, InterfaceRef, ObjectRef } from "@pothos/core
 import { LazyList } from "../../util/lazy-list.ts";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
-import { type Scan, type Slice, readSlice } from "../../rest/session/pagination.ts";
+import { readLast, type Scan, type Slice, readSlice } from "../../rest/session/pagination.ts";
 import type { List } from "../../rest/session/page-reader.ts";
 import {
   arg,
@@ -16,7 +16,7 @@ import {
 import type { Context } from "./context.ts";
 
 /*
- * Relay connections, forward only. Own code instead of Pothos' Relay plugin, which defines its own `Node` and global ids; both have another
+ * Relay connections. Own code instead of Pothos' Relay plugin, which defines its own `Node` and global ids; both have another
  * meaning here.
  */
 
@@ -157,6 +157,34 @@ export const readConnection = async <At, Item, Node>(
   toNode: (item: Item) => Node,
   context: Context,
 ) => connect(await readSlice(context.session, list, sliceRequest(args, context)), toNode);
+
+/** The arguments of a page from either end, for lists whose last items matter most. */
+export const bothWaysArgs = {
+  ...pageArgs,
+  last: arg.int({
+    description:
+      "How many items from the end, up to `gateway.limits.maxPageSize`. They stay in the order of the list. Not with `first` or `after`.",
+  }),
+  before: arg.string({ description: "Cursor before which the page ends. Only with `last`." }),
+};
+
+/** Reads a page from either end. Throws `InputError` for arguments of both. */
+export async function readBothWays<At, Item, Node>(
+  list: List<At, Item>,
+  { last, before = null, ...args }: InputShapeFromFields<typeof bothWaysArgs>,
+  toNode: (item: Item) => Node,
+  context: Context,
+): Promise<Connection<Node>> {
+  if (last == null) {
+    if (before !== null) throw new InputError("before: expected `last` with it, got none");
+    return readConnection(list, args, toNode, context);
+  }
+  if (args.first != null || args.after != null)
+    throw new InputError("last: expected neither `first` nor `after` with it");
+  const { maxPageSize: maxSize } = context.gateway;
+  within("last", last, { from: 1, to: maxSize });
+  return connect(await readLast(context.session, list, { last, before, maxSize }), toNode);
+}
 
 /** Maximum ids of one field, such as `entities`. */
 export const MAX_IDS = 100;

@@ -1,17 +1,18 @@
 import type { RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
 import { either, runKinds } from "../../rest/api/kinds.ts";
 import { OPEN } from "../core/builder.ts";
-import { pageArgs } from "../core/connection.ts";
+import { bothWaysArgs } from "../core/connection.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { type Resource, toResource } from "../core/resource.ts";
 import { idOf, REFERENCE } from "../core/ids.ts";
-import { Bookmarkable, Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
+import { Bookmarkable, Entity, Loggable, Project, Run, StatusRecord, Trackable, User } from "../core/refs.ts";
 import { logArgs, LogChunk, readLog, urlOf } from "./logs.ts";
 import { archived } from "./shared-run-fields.ts";
 import {
   durationSeconds,
   isFinished,
   phaseOf,
+  readLatestStatus,
   readStatuses,
   RunPhaseEnum,
   RunStatusEnum,
@@ -90,8 +91,18 @@ Trackable.implement({
     ),
     statuses: t.field({
       type: StatusRecordConnection,
-      args: pageArgs,
-      ...tracked.child("Status history, oldest first.", readStatuses),
+      args: bothWaysArgs,
+      ...tracked.child(
+        "Status history, oldest first: `last: 20` has the newest. Costs a request for each object.",
+        readStatuses,
+      ),
+    }),
+    latestStatus: t.field({
+      type: StatusRecord,
+      ...tracked.child(
+        "Newest entry of the status history, with its message and stack trace; null if the history is empty. Costs a request for each object: two for a history of 100 entries or more, and one for each page where the server has no offsets.",
+        readLatestStatus,
+      ),
     }),
   }),
 });

@@ -1,8 +1,10 @@
+import type { InputShapeFromFields } from "@pothos/core";
+import { readLast } from "../../rest/session/pagination.ts";
 import { computedFrom, computedFromOrNull, enumType } from "../core/builder.ts";
 import { mapped, millisecondsOf } from "../../rest/api/record.ts";
 import type { StatusRecord as StatusRow, TrackedRecord } from "../../rest/api/records.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
-import { connectionOf, type PageArgs, readConnection } from "../core/connection.ts";
+import { type bothWaysArgs, connectionOf, readBothWays } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import type { Resource } from "../core/resource.ts";
 import { entryIds, keyOf } from "../core/ids.ts";
@@ -102,11 +104,26 @@ export function durationSeconds(record: StatusDetails, now: number): number | nu
 
 export const StatusRecordConnection = connectionOf(StatusRecord, "A page of a status history.");
 
-export async function readStatuses(parent: Resource<TrackedRecord>, args: PageArgs, context: Context) {
-  const { kind, address } = parent;
+const historyOf = ({ kind, address }: Resource<TrackedRecord>) => {
   if (!kind.statuses) throw notOffered("a status history of such runs");
-  const list = { endpoint: kind.statuses, address, sortedBy: ["created_at"], areTiesSorted: true };
-  return readConnection(list, args, (record) => ({ parent, record }), context);
+  return { endpoint: kind.statuses, address, sortedBy: ["created_at"], areTiesSorted: true };
+};
+
+export const readStatuses = async (
+  parent: Resource<TrackedRecord>,
+  args: InputShapeFromFields<typeof bothWaysArgs>,
+  context: Context,
+) => readBothWays(historyOf(parent), args, (record) => ({ parent, record }), context);
+
+export async function readLatestStatus(
+  parent: Resource<TrackedRecord>,
+  _args: object,
+  { session, gateway }: Context,
+): Promise<typeof StatusRecord.$inferType | null> {
+  const request = { last: 1, before: null, maxSize: gateway.maxPageSize };
+  const { items } = await readLast(session, historyOf(parent), request);
+  const [record] = items;
+  return record ? { parent, record } : null;
 }
 
 const received = <const Key extends keyof StatusRow>(key: Key, description: string) => ({
@@ -120,8 +137,13 @@ StatusRecord.implement({
     ...entryIds(t, "StatusRecord", keyOf),
     uuid: t.string(received("uuid", "Identifier in the tracking service.")),
     createdAt: t.field({ type: "DateTime", ...received("created_at", "Time at which it was reached.") }),
-    traceback: t.string(received("traceback", "Stack trace of an error, where the server reports it.")),
-    message: t.string(received("message", "Explanation.")),
+    traceback: t.string(
+      received(
+        "traceback",
+        "Stack trace of an error; null without an error, and on servers that do not send one.",
+      ),
+    ),
+    message: t.string(received("message", "Explanation; null without one.")),
     status: t.field(computedFrom(RunStatusEnum, "Status.", ({ record }) => statusOf(record.status))),
     rawStatus: t.string(received("status", "Status, as the service spells it.")),
     details: t.field({ type: "JSON", ...received("details", "Details, which only some kinds have.") }),

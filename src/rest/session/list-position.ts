@@ -75,7 +75,13 @@ const CURSOR = /^([^#]*)#(\d{1,9})#(?:([\w-]{6}):([\da-z]{1,10}(?:\.[\da-z]{1,10
  * its own, which its links have as well, because no request sets another one. Throws `InputError`, also for a cursor
  * of a list with another mark.
  */
-export function parseCursor(cursor: string, mark: string, paging: Paging, maxSize: number): ListPosition {
+export function parseCursor(
+  cursor: string,
+  mark: string,
+  paging: Paging,
+  maxSize: number,
+  argument = "after",
+): ListPosition {
   const text = cursor.length > MAX_CURSOR_LENGTH ? "" : fromBase64url(cursor);
   const found = text.endsWith(`#${mark}`) ? CURSOR.exec(text) : null;
   const meanings = paging.by === "link" ? paging.parameters : {};
@@ -84,7 +90,9 @@ export function parseCursor(cursor: string, mark: string, paging: Paging, maxSiz
   const isTooFar = given.some(([name, value]) => /\d{10}/.test(value) && meanings[name] !== "cursor");
   const skip = Number(found?.[2]);
   if (!found || skip > MAX_RECORDS || isTooFar)
-    throw new InputError(`after: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
+    throw new InputError(
+      `${argument}: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`,
+    );
   const query = given.filter(([name, value]) => meanings[name] !== "size" || Number(value) <= maxSize);
   const [, , , values, ids] = found;
   const shown = values && ids ? { values, ids: unpacked(ids) } : undefined;

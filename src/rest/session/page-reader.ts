@@ -110,7 +110,7 @@ async function stepByLink<At, Item>(
 }
 
 /** The offset of a page; 0 where a forged cursor has none. */
-function offsetIn(query: Query, { parameter }: PagingBy<"offset">): number {
+export function offsetIn(query: Query, { parameter }: PagingBy<"offset">): number {
   const offset = query[parameter] ?? "";
   return /^\d+$/.test(offset) ? Number(offset) : 0;
 }

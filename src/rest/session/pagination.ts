@@ -7,7 +7,7 @@ import {
   serialize,
   START,
 } from "./list-position.ts";
-import { type List, loopError, listFingerprint, readStep, type PageRead } from "./page-reader.ts";
+import { type List, loopError, listFingerprint, offsetIn, readStep, type PageRead } from "./page-reader.ts";
 import type { Paging } from "../api/profile.ts";
 import type { Session } from "./session.ts";
 import { areTied } from "./ties.ts";
@@ -170,6 +170,66 @@ export async function endOf<At, Item>(session: Session, list: List<At, Item>): P
   const isShort = end.next !== null || (end !== start && position.shown?.ids.length === END_ROWS);
   return formatCursor(isShort ? positionAt(count, paging) : position, listFingerprint(list));
 }
+
+interface LastRequest {
+  readonly last: number;
+  readonly maxSize: number;
+  /** The cursor of the item before which the slice ends; null for the end of the list. */
+  readonly before: string | null;
+}
+
+/** Rows that are read at once to find the end of a list: with one more, a block of `END_ROWS`. */
+const LAST_ROWS = END_ROWS - 1;
+
+/**
+ * Reads the last items of a list, or the last ones before a cursor, in the order of the list. On a server with offsets a cursor takes one
+ * request, and the end one, or two in a list of more than `LAST_ROWS` rows. Any other server is read from the start. Throws `InputError`
+ * for a cursor of another list.
+ */
+export async function readLast<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+  { last, maxSize, before }: LastRequest,
+): Promise<Slice<Item>> {
+  const { paging } = session.server.profile;
+  const mark = listFingerprint(list);
+  const cursor = before === null ? null : parseCursor(before, mark, paging, maxSize, "before");
+  const wanted = cursor ? last + 1 : Math.max(last, LAST_ROWS);
+  const start = await startOfLast();
+  const iterator = new PageIterator(list, positionAt(start, paging), maxSize);
+  const found: { readonly item: Item; readonly position: ListPosition }[] = [];
+  let count: number | null = null;
+  let end = -1;
+  do {
+    const { page, rest, positionAfter } = await iterator.next(session, wanted);
+    count ??= page.count ?? null;
+    for (const [index, item] of rest.entries()) found.push({ item, position: positionAfter(index) });
+    if (cursor) end = found.findIndex(({ position }) => isAt(position, cursor));
+  } while (end === -1 && !iterator.isDone());
+  if (end === -1) end = found.length;
+  const kept = found.slice(Math.max(0, end - last), end);
+  const cursorAt = (index: number) => formatCursor(kept[index]?.position ?? START, mark);
+  return {
+    items: kept.map(({ item }) => item),
+    cursorAt,
+    endCursor: () => (kept.length > 0 ? cursorAt(kept.length - 1) : null),
+    hasNext: cursor !== null,
+    hasPrevious: start > 0 || end > last,
+    count,
+    scan: null,
+  };
+
+  async function startOfLast(): Promise<number> {
+    if (paging.by !== "offset") return 0;
+    if (cursor) return Math.max(0, offsetIn(cursor.query, paging) + cursor.skip - 1 - last);
+    // Where it is the whole list, the iterator shares the response.
+    const { page, next } = await readStep(session, list, START, wanted);
+    return next && page.count != null ? Math.max(0, page.count - last) : 0;
+  }
+}
+
+const isAt = (one: ListPosition, other: ListPosition): boolean =>
+  one.skip === other.skip && serialize(one.query) === serialize(other.query);
 
 export class PageIterator<At, Item> {
   readonly #list: List<At, Item>;
