@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import CAPABILITIES from "../support/capabilities.json" with { type: "json" };
 import { type ProfileName, startProfile } from "../support/profiles.ts";
@@ -12,3 +13,17 @@ test.each(Object.keys(CAPABILITIES) as ProfileName[])(
     expect(calls()).toEqual([]);
   },
 );
+
+test("lists the codes of errors without a token and without a request", async () => {
+  const { ask, calls } = await startProfile("document");
+  const { data } = await ask<{ gateway: { errorCodes: string[] } }, object>(
+    "{ gateway { errorCodes } }" as never,
+    {},
+    { token: null },
+  );
+  const page = readFileSync("docs/errors.md", "utf8");
+  const documented = [...page.matchAll(/^\| `([A-Z_]+)` \| \d{3} \|/gm)].map(([, code]) => code);
+  expect(data.gateway.errorCodes).toEqual(documented);
+  expect(documented).toContain("RATE_LIMITED");
+  expect(calls()).toEqual([]);
+});

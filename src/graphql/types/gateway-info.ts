@@ -1,7 +1,9 @@
+import { ERROR_CODES, isErrorCode } from "../../errors.ts";
 import { CAPABILITIES } from "../../rest/api/endpoint.ts";
 import { computedFrom, enumType, objectType, root, exposed } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { GatewayDetails } from "../core/context.ts";
+import { ErrorCode } from "./command-outcome.ts";
 
 const Capability = enumType(
   "Capability",
@@ -26,6 +28,13 @@ const GatewayInfo = objectType<GatewayDetails>("GatewayInfo", "The gateway. Requ
     description: "Features of the server. Fields that require more are null with `CAPABILITY_UNAVAILABLE`.",
     resolve: ({ capabilities }) => capabilities,
   }),
+  errorCodes: t.field(
+    computedFrom(
+      [ErrorCode],
+      "Every `extensions.code` that this gateway can send. The descriptions of the enum say what each means and what to do.",
+      () => Object.keys(ERROR_CODES).filter(isErrorCode),
+    ),
+  ),
   limits: t.field(computedFrom(GatewayLimits, "Limits of an operation.", (details) => details)),
 }));
 
