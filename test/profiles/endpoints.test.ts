@@ -46,7 +46,7 @@ describe("rows that a profile spells differently", () => {
         ["resume", "copy"].map((verb) => ({
           at: `${verb}Job`,
           code: "CAPABILITY_UNAVAILABLE",
-          message: `${verb}Job: The server behind this gateway does not offer POST {owner}/{project}/jobs/{id}/${verb}.`,
+          message: `${verb}Job: The server behind this gateway does not offer POST {owner}/{project}/jobs/{id}/${verb}: it lacks the capability \`JOB_${verb.toUpperCase()}\`.`,
         })),
       );
       expect(calls()).toEqual(["POST ada/mnist/jobs/1/restart"]);

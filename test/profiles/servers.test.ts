@@ -101,7 +101,10 @@ describe("a server that only a file describes", () => {
       gateway { upstreamApiVersion capabilities }
     }`);
     expect(data).toMatchObject({
-      gateway: { upstreamApiVersion: "v2", capabilities: ["OFFSETS", "PROJECT_RECORDS"] },
+      gateway: {
+        upstreamApiVersion: "v2",
+        capabilities: ["OFFSETS", "PROJECT_RECORDS", "JOB_RESUME", "JOB_COPY"],
+      },
     });
     expect(errors?.[0]?.extensions).toMatchObject({
       code: "NOT_FOUND",

@@ -273,8 +273,8 @@ export const REFERENCE =
   "Name with the kind in it, which every argument `id` takes: `ada.mnist.experiments.42`.";
 
 /** The end of the description of a field whose endpoint belongs to a capability. */
-export const requires = ({ optional }: Pick<AnyEndpoint, "optional">): string =>
-  optional?.capability ? ` Requires \`${optional.capability}\`.` : "";
+export const requires = ({ capability }: Pick<AnyEndpoint, "capability">): string =>
+  capability ? ` Requires \`${capability}\`.` : "";
 
 /** A root field that looks up a resource by its id: `experiment: t.field(lookUp(Experiment, "An experiment."))`. */
 export const lookUp = <R extends object, At extends Address>(

@@ -15,14 +15,16 @@ interface Endpoint<At, out Answer> {
   readonly answer: Reader<Answer>;
   /**
    * Of an endpoint that is not in the service's document: its name in the section `optional` of profiles, which say whether a
-   * server has it, and its capability; null for one that only saves requests.
+   * server has it.
    */
-  readonly optional: { readonly name: string; readonly capability: Capability | null } | null;
+  readonly optional: { readonly name: string } | null;
+  /** The capability that needs it; null for one that every server should have, or that only saves requests. */
+  readonly capability: Capability | null;
   /** Fills the path parameters. Throws `InputError` when a value could leave its segment. */
   toPath(at: At): string;
 }
 
-/** Additions of some servers to the document, as `gateway.capabilities` lists it. */
+/** What only some servers have, most of it in addition to the document, as `gateway.capabilities` lists it. */
 export const CAPABILITIES = {
   LISTS: "Lists of projects and runs.",
   EXPERIMENT_JOB_LOGS: "`ExperimentJob.logs`.",
@@ -41,6 +43,8 @@ export const CAPABILITIES = {
   PROJECT_BOOKMARKS: "`bookmarkProject`.",
   PROJECT_ARCHIVES: "`archiveProject`.",
   CODE_REFERENCES: "`Experiment.codeReference`.",
+  JOB_RESUME: "`resumeJob`.",
+  JOB_COPY: "`copyJob`.",
   OUTPUT_FILES: "`outputFiles`, and downloads of single files.",
   UPDATE_NAME: "`name` of updates.",
   UPDATE_TAGS: "`tags`, `addTags` and `removeTags` of updates.",
@@ -79,7 +83,7 @@ export function get<Path extends string, Answer>(
   path: Path,
   answer: Reader<Answer>,
 ): Get<PathParameters<Path>, Answer> {
-  return { method: "GET", path, answer, optional: null, toPath: toPathOf(path) };
+  return { method: "GET", path, answer, optional: null, capability: null, toPath: toPathOf(path) };
 }
 
 const command =
@@ -98,6 +102,7 @@ const command =
     path,
     answer,
     optional: null,
+    capability: null,
     toPath: toPathOf(path),
     encode: options.body ?? (() => null),
     secretOf: options.secretOf ?? (() => null),
@@ -114,7 +119,13 @@ export const optional = <Same extends AnyEndpoint>(
   name: string,
   capability: Capability | null,
   endpoint: Same,
-): Same => ({ ...endpoint, optional: { name, capability } });
+): Same => ({ ...endpoint, optional: { name }, capability });
+
+/** An endpoint of the service's document that known servers lack: `capable("JOB_COPY", post(…))`. */
+export const capable = <Same extends AnyEndpoint>(capability: Capability, endpoint: Same): Same => ({
+  ...endpoint,
+  capability,
+});
 
 /** The body of a command, sent as JSON unless it is undefined: `post(path, Reader, json<{ values: … }>())`. */
 export const json = <Body>() => ({

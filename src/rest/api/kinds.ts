@@ -1,5 +1,6 @@
 import {
   type AnyEndpoint,
+  capable,
   type Command,
   del,
   type Get,
@@ -184,8 +185,8 @@ export const runs = {
       delete: del(`${J}/{id}/`, Nothing),
       statuses: get(`${J}/{id}/statuses/`, records.Statuses),
       restart: post(`${J}/{id}/restart`, records.Job),
-      resume: post(`${J}/{id}/resume`, records.Job),
-      copy: post(`${J}/{id}/copy`, records.Job),
+      resume: capable("JOB_RESUME", post(`${J}/{id}/resume`, records.Job)),
+      copy: capable("JOB_COPY", post(`${J}/{id}/copy`, records.Job)),
       stop: post(`${J}/{id}/stop`, Nothing),
       logs: get(`${J}/{id}/logs`, Text),
       outputs: get(`${J}/{id}/outputs`, Bytes),

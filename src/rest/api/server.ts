@@ -8,7 +8,7 @@ import {
   override,
   spellingOf,
 } from "./endpoint.ts";
-import { listOf, optionalEndpoints, project, type Revision, runKinds, runs, sections } from "./kinds.ts";
+import { listOf, project, type Revision, runKinds, runs, sections } from "./kinds.ts";
 import { listQuery, type ListRequest, sortKeys } from "./list-query.ts";
 import type { Profile } from "./profile.ts";
 import { isObject } from "./record.ts";
@@ -30,7 +30,7 @@ export function resolveProfile(profile: Profile) {
     /** The same. Throws `GatewayError` when the server lacks it. */
     supported: <Endpoint extends AnyEndpoint>(endpoint: Endpoint): Endpoint => {
       const own = overrides.get(endpoint);
-      if (!own) throw notOffered(spellingOf(endpoint), endpoint.optional?.capability);
+      if (!own) throw notOffered(spellingOf(endpoint), endpoint.capability);
       // Safe, as above.
       return own as Endpoint;
     },
@@ -85,7 +85,9 @@ const NEEDS: { readonly [Name in Capability]?: (profile: Profile, has: Has) => b
 
 function capabilitiesOf(profile: Profile, has: Has): Capability[] {
   const hasAll = (name: Capability): boolean => {
-    const all = Object.values(optionalEndpoints).filter(({ optional }) => optional?.capability === name);
+    const all = Object.values(sections)
+      .flatMap((table) => Object.values(table))
+      .filter(({ capability }) => capability === name);
     return all.length > 0 && all.every(has);
   };
   // Safe: these are the keys of the table.
