@@ -14,6 +14,8 @@ const KEYS: Readonly<Record<string, string>> = {
   jobCount: "num_jobs",
   latestMetrics: "last_metric",
   parameters: "declarations",
+  limit: "limits",
+  request: "requests",
   url: "git_url",
 };
 
@@ -24,12 +26,22 @@ const SOME_TEXT: unknown = expect.any(String);
 
 type Below = (row: Row) => Row;
 
+/** An object in a record of which fields are told; null without one. */
+const innerOf =
+  (key: string) =>
+  ({ [key]: inner }: Row, below: Below) =>
+    inner ? below(inner as Row) : null;
+
 /** Fields that are more than the value of a key. Rows are objects, and what is a list here is one in every recording. */
 const DERIVED: Readonly<Record<string, (row: Row, below: Below, node: FieldNode) => unknown>> = {
   id: ({ unique_name: name }) => globalId(`Project:${String(name).replace(".", "/")}`),
   internalId: ({ id }) => `${id}`,
   rawStatus: ({ last_status: last, status }) => last ?? status,
   config: ({ config }, below) => below({ ...(config as Row), raw: config }),
+  resources: ({ resources }, below) => (resources ? below({ ...(resources as Row), raw: resources }) : null),
+  cpuCores: innerOf("cpu"),
+  memoryMiB: innerOf("memory"),
+  gpus: innerOf("gpu"),
   totalCount: ({ count }) => count,
   pageInfo: (page, below) => below(page),
   hasNextPage: ({ next }) => next !== null,

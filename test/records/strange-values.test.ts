@@ -10,7 +10,8 @@ test("a value of a wrong type is null and logged once, and its neighbours are th
   const { ask, logged } = await startBefore(STRANGE.records, RELEASE_04);
   const document = `{ experiment(id: "ada.mnist.1") {
       jobCount tags startedAt config { version run { cmd } raw }
-      framework readme cloningStrategy runEnvironment dataReferences
+      framework readme cloningStrategy runEnvironment dataReferences { name version }
+      resources { cpuCores { request } memoryMiB { request limit } gpus { limit } raw }
       codeReference { branch commit isDirty url }
       statuses { nodes { message traceback } }
       project { tags isPublic jobCount buildJobCount }
@@ -21,7 +22,7 @@ test("a value of a wrong type is null and logged once, and its neighbours are th
       .filter((line) => line.includes('"level":40'));
   await ask(document);
   const once = warned();
-  for (const place of ["num_jobs", "started_at", "tags"])
+  for (const place of ["data_refs", "num_jobs", "started_at", "tags"])
     expect(once).toContainEqual(expect.stringContaining(`"place":"${place}"`));
   expect(await ask(document)).toEqual({ data: { experiment: STRANGE.reported } });
   expect(warned()).toEqual(once);

@@ -12,6 +12,7 @@ const PARTS = [
   "ExperimentJobConnection",
   "ExperimentSummary",
   "GatewayInfo",
+  "Gpu",
   "GroupConnection",
   "JobConnection",
   "LogChunk",

@@ -20,7 +20,12 @@ const machineQuery = graphql(`
       cpu
       memory
       gpuCount
-      gpus
+      gpus {
+        index
+        name
+        serial
+        memoryBytes
+      }
       osImage
       kernelVersion
       dockerVersion
@@ -61,10 +66,14 @@ export function Machine({ name }: { name: string }) {
             </dl>
             {machine.gpus && machine.gpus.length > 0 && (
               <details>
-                <summary>GPUs, as the service tells of them</summary>
-                <pre className="text" tabIndex={0} aria-label="GPUs" role="region">
-                  {JSON.stringify(machine.gpus, null, 2)}
-                </pre>
+                <summary>GPUs</summary>
+                <ul>
+                  {machine.gpus.map(({ index, name: model, serial, memoryBytes }) => (
+                    <li key={index}>
+                      {model} {serial} {memoryBytes === null ? null : bytesInWords(memoryBytes)}
+                    </li>
+                  ))}
+                </ul>
               </details>
             )}
           </>

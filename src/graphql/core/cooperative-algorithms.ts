@@ -1,3 +1,5 @@
+import { isRawJSON } from "../../rest/api/record.ts";
+import type { Context } from "./context.ts";
 import { forEach, type Steps } from "./steps.ts";
 
 /* Sorting and comparison of many values, in steps of at most a few milliseconds. */
@@ -93,4 +95,27 @@ export function* isEqual(one: unknown, other: unknown): Steps<boolean> {
     }
   }
   return true;
+}
+
+/** A value of JSON as text: a text as it is, any other value as JSON. A long value is written once for all fields that show it. */
+export const textOf = (value: unknown, context: Pick<Context, "memoized">): string | Promise<string> => {
+  if (typeof value === "string") return value;
+  return isNested(value) ? context.memoized(value, ["text"], () => jsonOf(value)) : JSON.stringify(value);
+};
+
+const isNested = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !isRawJSON?.(value);
+
+function* jsonOf(value: object): Steps<string> {
+  const isList = Array.isArray(value);
+  let [json, seen] = ["", 0];
+  // Not `for … in` for a list, which would make a string of each index first.
+  for (const key of isList ? value.keys() : Object.keys(value)) {
+    const inner: unknown = Reflect.get(value, key);
+    const written = isNested(inner) ? yield* jsonOf(inner) : JSON.stringify(inner);
+    json += `${seen === 0 ? "" : ","}${isList ? "" : `${JSON.stringify(key)}:`}${written}`;
+    if (++seen % COMPARISON_STRIDE === 0) yield;
+  }
+  yield json.length;
+  return isList ? `[${json}]` : `{${json}}`;
 }

@@ -1,5 +1,14 @@
+import { type ByName, integer, number, text } from "../../rest/api/record.ts";
 import type { ClusterRecord } from "../../rest/api/records.ts";
-import { arg, builder, root, exposedOrNull } from "../core/builder.ts";
+import {
+  arg,
+  builder,
+  checkedProperty,
+  computedFrom,
+  exposedOrNull,
+  objectType,
+  root,
+} from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource, requireVerification } from "../core/resource.ts";
 import { resolveIdOrName } from "../core/ids.ts";
@@ -43,7 +52,16 @@ resourceType(Cluster, "The compute cluster.", (t) => ({
   }),
 }));
 
-const { property, fromAddress } = fieldsOf(Node.kind);
+const Gpu = objectType<ByName>("Gpu", "A GPU of a machine.", (t) => ({
+  index: t.int(checkedProperty("index", integer, "Number on its machine, from 0.")),
+  name: t.string(checkedProperty("name", text, "Model, such as `Tesla K80`.")),
+  serial: t.string(checkedProperty("serial", text, "Serial number.")),
+  uuid: t.string(checkedProperty("uuid", text, "Identifier in the tracking service.")),
+  memoryBytes: t.float(checkedProperty("memory", number, "Memory, in bytes on known servers.")),
+  raw: t.field(computedFrom("JSON", "All of it, as received.", (gpu) => gpu)),
+}));
+
+const { property, computed, fromAddress } = fieldsOf(Node.kind);
 
 /** Source: service document, "Node summary" and "Node detail". */
 resourceType(Node, "A machine of the cluster.", (t) => ({
@@ -56,9 +74,13 @@ resourceType(Node, "A machine of the cluster.", (t) => ({
   cpu: t.float(property("cpu", "Total CPU, in cores on known servers.")),
   gpuCount: t.int(property("n_gpus", "Number of GPUs, in use or not.")),
   gpus: t.field({
-    type: ["JSON"],
-    ...property("gpus", "The GPUs."),
-    nullable: { list: true, items: true },
+    type: [Gpu],
+    ...computed(
+      ["gpus"],
+      "Its GPUs, in use or not. Costs a request for each machine.",
+      // Safe: the check of the record takes objects only.
+      ({ gpus }) => (gpus ?? null) as readonly ByName[] | null,
+    ),
   }),
   dockerVersion: t.string(
     property("docker_version", "Container runtime version. Costs a request for each machine."),

@@ -12,7 +12,7 @@ import { Experiment, ExperimentJob, type ExperimentResource, Group, resourceType
 import { arg, builder, computedFromOrNull, root, exposedOrNull } from "../core/builder.ts";
 import { lookUp, requires, withId } from "../core/ids.ts";
 import { cloned, MAKES_ANOTHER, payloadOf, targetOf } from "../core/mutations.ts";
-import { createSorter, namedIn, type NamesArgs, namesArg } from "./metrics.ts";
+import { createSorter, namedIn, type NamesArgs, namesArg, toNamed } from "./metrics.ts";
 import { ParameterInput, parametersByName, ParameterValue } from "./parameters.ts";
 import { nodeScheduled, resources, cloneableFields } from "./shared-run-fields.ts";
 import { type IsMatch, isInRows, valueOf as rowValue } from "./scan.ts";
@@ -68,8 +68,6 @@ function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
   };
   return { conditions: [], isMatch, name: `clones of ${id}` };
 }
-
-const toNamed = (name: string, value: unknown) => ({ name, value });
 
 /** Source: service document, "Experiment". */
 resourceType(Experiment, "A training run.", (t) => ({

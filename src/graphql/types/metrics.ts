@@ -75,6 +75,8 @@ export function namedIn<Named extends { readonly name: string }>(
   return context.memoized(values, ["names"], () => sorted(own, compareText)).then(inOrder);
 }
 
+export const toNamed = (name: string, value: unknown) => ({ name, value });
+
 interface NamedIn<Named> extends NamesArgs {
   readonly toNamed: (name: string, value: unknown) => Named;
   readonly sort: ReturnType<typeof createSorter>;

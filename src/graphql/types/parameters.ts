@@ -1,5 +1,14 @@
 import { InputError } from "../../errors.ts";
-import { builder, exposed, exposedOrNull, objectType } from "../core/builder.ts";
+import {
+  builder,
+  computedFrom,
+  computedFromOrNull,
+  exposed,
+  exposedOrNull,
+  objectType,
+} from "../core/builder.ts";
+import { textOf } from "../core/cooperative-algorithms.ts";
+import { finite } from "./series.ts";
 import { quote } from "../core/ids.ts";
 
 /* Parameters of experiments, which the service calls declarations. */
@@ -13,6 +22,20 @@ export const ParameterValue = objectType<{ readonly name: string; readonly value
       type: "JSON",
       ...exposedOrNull("value", "Value as received: a string, a number, a boolean or a list of them."),
     }),
+    number: t.field(
+      computedFromOrNull(
+        "Float",
+        "Value, if it is a finite number; a long integer is rounded. Null for any other value, also for a string of digits.",
+        ({ value }) => finite(value),
+      ),
+    ),
+    text: t.field(
+      computedFrom(
+        "String",
+        "Value as text: a string as it is, any other value as JSON.",
+        ({ value }, _, context) => textOf(value ?? null, context),
+      ),
+    ),
   }),
 );
 

@@ -1,27 +1,88 @@
-import { object, type ByName, integer, text, texts } from "../../rest/api/record.ts";
+import { type ByName, integer, number, object, text, texts } from "../../rest/api/record.ts";
 import type { CloneableRecord, JobRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { openConfig } from "../../rest/api/run-config.ts";
+import { textOf } from "../core/cooperative-algorithms.ts";
 import { fieldsOf, type ResourceRef } from "../core/fields.ts";
 import { BuildJob, Node } from "../core/refs.ts";
 import {
   builder,
+  computedFrom,
   computedFromOrNull,
   enumType,
   checkedProperty,
+  exposed,
   objectType,
   type PothosTypes,
 } from "../core/builder.ts";
 import type { Resource } from "../core/resource.ts";
 import { urlOf } from "./logs.ts";
+import { createSorter, namedIn, toNamed } from "./metrics.ts";
 import { enumValueOf } from "./status.ts";
 import { outputFiles } from "./output-files.ts";
 
 /* Fields that several kinds of runs and experiment jobs have, but not all: `resources: t.field(resources)`. */
 
-const { property, json, reference, computed } = fieldsOf<JobRecord>();
+const { property, reference, computed } = fieldsOf<JobRecord>();
 
-export const resources = json("resources", "Requested resources.");
+const ResourceAmount = objectType<ByName>("ResourceAmount", "How much of a resource a run gets.", (t) => ({
+  request: t.float(checkedProperty("requests", number, "Reserved amount; null if none is.")),
+  limit: t.float(checkedProperty("limits", number, "Largest amount; null without a limit.")),
+}));
+
+const Resources = builder.objectRef<ByName>("Resources").implement({
+  description: "Resources that a run requests.",
+  fields: (t) => ({
+    cpuCores: t.field({
+      type: ResourceAmount,
+      ...checkedProperty("cpu", object, "CPU, in cores on known servers; null if none is requested."),
+    }),
+    memoryMiB: t.field({
+      type: ResourceAmount,
+      ...checkedProperty("memory", object, "Memory, in MiB on known servers; null if none is requested."),
+    }),
+    gpus: t.field({
+      type: ResourceAmount,
+      ...checkedProperty("gpu", object, "Number of GPUs; null if none is requested."),
+    }),
+    raw: t.field(computedFrom("JSON", "All of it, as received.", (resources) => resources)),
+  }),
+});
+
+export const resources = {
+  type: Resources,
+  ...property(
+    "resources",
+    "Requested resources; null if it requests none. Costs a request for each run of a list.",
+  ),
+};
+
+const DataReference = objectType<{ readonly name: string; readonly value: unknown }>(
+  "DataReference",
+  "Data that a run reads.",
+  (t) => ({
+    name: t.string(exposed("name", "Name of the data.")),
+    version: t.field(
+      computedFrom(
+        "String",
+        "Version that the run has recorded, such as a hash; as JSON if it is no text.",
+        ({ value }, _, context) => textOf(value, context),
+      ),
+    ),
+  }),
+);
+
+const sortData = createSorter();
+
+const dataReferences = {
+  type: [DataReference] as [typeof DataReference],
+  ...computed(
+    ["data_refs"],
+    "Versions of the data that it reads, by name; null if it has recorded none. Costs a request for each run of a list.",
+    ({ data_refs }, _, _args: object, context) =>
+      data_refs ? namedIn(data_refs, { toNamed, sort: sortData }, context) : null,
+  ),
+};
 
 export const nodeScheduled = reference("node_scheduled", Node, "Machine on which it was scheduled.");
 
@@ -105,7 +166,7 @@ export const cloneableFields = <R extends CloneableRecord>(
   buildJob: t.field(reference("build_job", BuildJob, "Build of its image.")),
   config: t.field(runConfig("Its configuration.")),
   resources: t.field(resources),
-  dataReferences: t.field(json("data_refs", "Versions of the data that it reads, by name.")),
+  dataReferences: t.field(dataReferences),
   readme: t.string(readme),
   outputsUrl: t.string(urlOf("outputs", "the output files as an archive")),
   outputFiles: t.field(outputFiles),

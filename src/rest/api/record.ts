@@ -69,10 +69,6 @@ export const object = (value: unknown): value is Readonly<Record<string, unknown
 export const textOrObject = (
   value: unknown,
 ): value is string | Readonly<Record<string, unknown>> | null | undefined => text(value) || isObject(value);
-/** A list whose items have no documented type. */
-export const list = (value: unknown): value is readonly unknown[] | null | undefined =>
-  value == null || Array.isArray(value);
-
 /** Longest list of records that is read. */
 export const MAX_RECORDS = 100_000;
 

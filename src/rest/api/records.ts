@@ -6,7 +6,6 @@ import {
   id,
   integer,
   keysOf,
-  list,
   nonEmptyText,
   number,
   object,
@@ -84,7 +83,7 @@ const ExperimentKeys = {
   content: textOrObject,
   declarations: unstated,
   params: unstated,
-  resources: unstated,
+  resources: object,
   last_metric: byName,
   num_jobs: integer,
   is_clone: flag,
@@ -92,7 +91,7 @@ const ExperimentKeys = {
   cloning_strategy: text,
   framework: text,
   run_env: unstated,
-  data_refs: unstated,
+  data_refs: byName,
   readme: text,
 };
 export type ExperimentRecord = RecordOf<typeof ExperimentKeys>;
@@ -138,7 +137,7 @@ const ExperimentJobKeys = {
   ...Tracked,
   role: text,
   experiment: integer,
-  resources: unstated,
+  resources: object,
   node_scheduled: text,
 };
 export type ExperimentJobRecord = RecordOf<typeof ExperimentJobKeys>;
@@ -150,10 +149,10 @@ const JobKeys = {
   original: text,
   config: runConfig,
   content: textOrObject,
-  resources: unstated,
+  resources: object,
   node_scheduled: text,
   cloning_strategy: text,
-  data_refs: unstated,
+  data_refs: byName,
   readme: text,
 };
 export type JobRecord = RecordOf<typeof JobKeys>;
@@ -163,7 +162,7 @@ const BuildKeys = {
   ...Runnable,
   config: runConfig,
   content: textOrObject,
-  resources: unstated,
+  resources: object,
   node_scheduled: text,
   num_jobs: integer,
   num_experiments: integer,
@@ -241,7 +240,7 @@ const NodeKeys = {
   memory: number,
   cpu: number,
   n_gpus: integer,
-  gpus: list,
+  gpus: records,
   docker_version: text,
   kubelet_version: text,
   os_image: text,
