@@ -20,6 +20,7 @@ import "./types/run-lookups.ts";
 import "./types/run-mutations.ts";
 import "./types/create-run.ts";
 import "./types/project.ts";
+import "./types/record-metrics.ts";
 import "./types/several-runs.ts";
 import "./types/build-job.ts";
 import "./types/group.ts";

@@ -140,8 +140,8 @@ describe("the tools of trusted documents", () => {
         `query Runs($of: ID!, $order: RunOrder = { by: { field: CREATED_AT } }, $deep: Boolean!, $names: [String!]) {
           group(id: $of) { experiments(order: $order) { nodes { id @include(if: $deep) latestMetrics(names: $names) { name } } } }
         }`,
-        `mutation Record($id: ID!, $input: CreateExperimentMetricInput!, $note: String, $with: JSON!) {
-          createExperimentMetric(id: $id, input: $input) { metric { id } }
+        `mutation Record($id: ID!, $records: [MetricRecordInput!]!, $note: String, $with: JSON!) {
+          createExperimentMetrics(id: $id, records: $records) { results { outcome } }
           restartExperiment(id: $id, input: { description: $note, parameters: [{ name: "lr", value: $with }] }) { experiment { id } }
         }`,
       ),
@@ -152,7 +152,7 @@ describe("the tools of trusted documents", () => {
     expect(JSON.parse(described)).toEqual(TOOLS);
     expect(tools.map(({ description }) => description)).toEqual([
       expect.stringMatching(/^group: \w+/),
-      expect.stringMatching(/^createExperimentMetric: .+\nrestartExperiment: .+/),
+      expect.stringMatching(/^createExperimentMetrics: .+\nrestartExperiment: .+/),
     ]);
     expect(tools[0]?.inputSchema.properties).toMatchObject({
       of: { description: expect.stringContaining("`ada.mnist.5`") },

@@ -195,9 +195,9 @@ function mutationOf(taken: Exclude<Step, { act: "wait" }>): [text: string, varia
     return [`($id: ID!, $input: UpdateRunInput!) { done: ${update} }`, { input }];
   }
   if (act === "record") {
-    const record = `createExperimentMetric(id: $id, input: $input) { metric { ${SHOWN} } }`;
+    const record = `createExperimentMetrics(id: $id, records: [$input]) { results { code metric { ${SHOWN} } } }`;
     const input = { values: taken.values };
-    return [`($id: ID!, $input: CreateExperimentMetricInput!) { done: ${record} }`, { input }];
+    return [`($id: ID!, $input: MetricRecordInput!) { done: ${record} }`, { input }];
   }
   if (act === "bookmark" || act === "unbookmark") {
     const bookmark = `bookmarkRuns(ids: [$id], isBookmarked: ${act === "bookmark"})`;
@@ -248,9 +248,12 @@ test("whatever is done in whatever order, the gateway shows what a small model s
         const after = modelled && model.act(modelled, taken);
         if (after && !names.includes(after.shown.uniqueName)) names.push(after.shown.uniqueName);
         const experiment = after && { experiment: after.shown };
-        const isOfSeveral = taken.act === "bookmark" || taken.act === "unbookmark";
-        const ofSeveral = { results: [{ run: after?.shown ?? null }] };
-        const shown = isOfSeveral ? ofSeveral : taken.act === "record" ? { metric: experiment } : experiment;
+        const isOfSeveral = ["bookmark", "unbookmark", "record"].includes(taken.act);
+        const ofSeveral =
+          taken.act === "record"
+            ? { results: [{ code: modelled ? null : "NOT_FOUND", metric: experiment ?? null }] }
+            : { results: [{ run: after?.shown ?? null }] };
+        const shown = isOfSeveral ? ofSeveral : experiment;
         const deleted = { deletedId: expect.any(String) };
         expect([answer.data, ...codesOf(answer)]).toEqual(
           modelled || isOfSeveral

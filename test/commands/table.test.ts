@@ -17,7 +17,7 @@ import { detail, html, json } from "../support/replies.ts";
 function payloadOf({ name, kind }: Command): string {
   const own = `${name.charAt(0).toUpperCase()}${name.slice(1)}Payload`;
   if (name.startsWith("delete")) return "DeletePayload";
-  if (["login", "activateUser", "createExperimentMetric", `stop${kind}`].includes(name)) return own;
+  if (["login", "activateUser", "createExperimentMetrics", `stop${kind}`].includes(name)) return own;
   return `${kind ?? "User"}Payload`;
 }
 
@@ -95,7 +95,7 @@ test("without a caller's token every mutation but login is UNAUTHENTICATED and s
 
 /** A command of each method, with and without a body, with and without a documented answer, and login. */
 const oneOfEach =
-  "stopExperiment startGroupTensorboard deleteGroup stopJob updateJob createExperimentMetric copyExperiment revokeSuperuser login"
+  "stopExperiment startGroupTensorboard deleteGroup stopJob updateJob copyExperiment revokeSuperuser login"
     .split(" ")
     .map(commandCalled);
 

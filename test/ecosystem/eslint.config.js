@@ -43,6 +43,7 @@ const VALUES = [
   "MatrixParameter",
   "MatrixValues",
   "MetricPoint",
+  "MetricRecordResult",
   "MetricSeries",
   "MetricStatistics",
   "MetricSummary",

@@ -21,15 +21,15 @@ const EXAMPLES: Readonly<Record<string, { kind: string; name: string; number: st
 );
 
 /** What mutations take besides the name of what they are about. */
-const INPUTS: Readonly<Record<string, { graphql: string; body: object }>> = given.inputs;
+const INPUTS: Readonly<Record<string, { argument?: string; graphql: string; body: object }>> = given.inputs;
 
 function commandOf({ row, method, path, content }: ContractRow, name: string) {
   const example = EXAMPLES[path.split("/")[2] ?? ""];
-  const input = method === "PATCH" ? given.update : INPUTS[name];
+  const input: (typeof INPUTS)[string] | undefined = method === "PATCH" ? given.update : INPUTS[name];
   const args = [
     ...(example ? [`id: "${example.name}"`] : []),
     ...(path.includes("{username}") ? [`username: "linus"`] : []),
-    ...(input ? [`input: ${input.graphql}`] : []),
+    ...(input ? [`${input.argument ?? "input"}: ${input.graphql}`] : []),
     // Others read the run first.
     ...(path.endsWith("{id}/stop") ? ["force: true"] : []),
   ];

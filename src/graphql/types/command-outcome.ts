@@ -1,14 +1,17 @@
 import { ERROR_CODES, GatewayError } from "../../errors.ts";
 import { mapped } from "../../rest/api/record.ts";
-import { enumType } from "../core/builder.ts";
+import { computedFrom, computedFromOrNull, enumType, type PothosTypes } from "../core/builder.ts";
 import type { RunResource } from "../core/refs.ts";
 
-/* The outcomes of commands on runs. */
+/* The outcomes of commands, and the results of several of them. */
 
-export interface Commanded {
+interface Sent {
+  readonly isSent: boolean;
+}
+
+export interface Commanded extends Sent {
   /** The run after the command; null where the service does not show it. */
   readonly run: RunResource | null;
-  readonly isSent: boolean;
 }
 
 /** A command, or the error of the service. */
@@ -28,7 +31,7 @@ export const CommandOutcome = enumType("CommandOutcome", "The outcome of a comma
   UNKNOWN: "It may have taken effect. Read the run before you repeat it.",
 });
 
-export function outcomeOf(result: CommandResult): typeof CommandOutcome.$inferType {
+export function outcomeOf(result: Sent | GatewayError): typeof CommandOutcome.$inferType {
   if (!(result instanceof GatewayError)) return result.isSent ? "DONE" : "NOT_SENT";
   const { outcome, upstream } = result.details;
   if (outcome) return "UNKNOWN";
@@ -36,3 +39,47 @@ export function outcomeOf(result: CommandResult): typeof CommandOutcome.$inferTy
   // Before a command is sent, the record is read.
   return upstream?.method !== "GET" && upstream?.status !== undefined ? "REFUSED" : "NOT_SENT";
 }
+
+/** The result of one of several commands of a mutation, or its error. */
+interface OneOfSeveral {
+  readonly result: Sent | GatewayError;
+}
+
+export const orError = <Value>(promise: Promise<Value>): Promise<Value | GatewayError> =>
+  promise.catch((error: unknown) => {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  });
+
+const failureOf = ({ result }: OneOfSeveral): GatewayError | null =>
+  result instanceof GatewayError ? result : null;
+
+/** The fields of a result that say whether the command was done, and why not. */
+export const resultFields = <Result extends OneOfSeveral>(
+  t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Result>,
+) => ({
+  outcome: t.field(
+    computedFrom(CommandOutcome, "The outcome of the command.", ({ result }: Result) => outcomeOf(result)),
+  ),
+  code: t.field(
+    computedFromOrNull(
+      ErrorCode,
+      "The code of its error; null if it was done, or the run had finished.",
+      (result: Result) => failureOf(result)?.code ?? null,
+    ),
+  ),
+  message: t.field(
+    computedFromOrNull(
+      "String",
+      "The message of its error; null without one.",
+      (result: Result) => failureOf(result)?.message ?? null,
+    ),
+  ),
+  retryAfterSeconds: t.field(
+    computedFromOrNull(
+      "Int",
+      "Seconds after which to try again; null if that is not known.",
+      (result: Result) => failureOf(result)?.details.retryAfterSeconds ?? null,
+    ),
+  ),
+});

@@ -14,7 +14,7 @@ const Capability = enumType(
 const GatewayLimits = objectType<GatewayDetails>("GatewayLimits", "Limits of an operation.", (t) => ({
   maxPageSize: t.int(exposed("maxPageSize", "Largest `first`.")),
   maxRootFields: t.int(exposed("maxRootFields", "Maximum number of root fields of a mutation.")),
-  maxIds: t.field(computedFrom("Int", "Largest number of `ids`.", () => MAX_IDS)),
+  maxIds: t.field(computedFrom("Int", "Largest number of `ids`, and of `records`.", () => MAX_IDS)),
   maxScannedRows: t.int(exposed("maxScannedRows", "Maximum number of rows that a scan reads.")),
   maxLogBytes: t.int(exposed("maxLogBytes", "Largest `maxBytes`.")),
 }));

@@ -4,24 +4,14 @@ import { runs } from "../../rest/api/kinds.ts";
 import { PageIterator } from "../../rest/session/pagination.ts";
 import { START } from "../../rest/session/list-position.ts";
 import { type ByName, valueAt } from "../../rest/api/record.ts";
-import { InputError } from "../../errors.ts";
-import {
-  arg,
-  builder,
-  computedFromOrNull,
-  objectType,
-  root,
-  exposed,
-  exposedOrNull,
-} from "../core/builder.ts";
+import { arg, builder, computedFromOrNull, objectType, exposed, exposedOrNull } from "../core/builder.ts";
 import { connectionOf, type PageArgs, pageArgs, readConnection, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import type { Steps } from "../core/steps.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { byName, compareText, sorted } from "../core/cooperative-algorithms.ts";
-import { entryIds, pathOf, withId } from "../core/ids.ts";
+import { entryIds, pathOf } from "../core/ids.ts";
 import { Experiment, type ExperimentResource, Group, MetricRecord } from "../core/refs.ts";
-import { targetOf } from "../core/mutations.ts";
 import { asMetric, type SeriesColumn, columnsOf, finite, type Series, seriesOf } from "./series.ts";
 
 const valueOf = (name: string, raw: unknown) => ({ name, value: finite(raw), raw });
@@ -241,61 +231,3 @@ builder.objectFields(Experiment, (t) => ({
     ...child("All values of each metric, for charts.", readSeries),
   }),
 }));
-
-const MetricValueInput = builder.inputType("MetricValueInput", {
-  description: "A metric and its value.",
-  fields: (t) => ({
-    name: t.string({ required: true, description: "Name of the metric." }),
-    value: t.float({ required: true, description: "A finite number." }),
-  }),
-});
-
-const CreateExperimentMetricInput = builder.inputType("CreateExperimentMetricInput", {
-  description: "Metric values to record together.",
-  fields: (t) => ({
-    values: t.field({
-      type: [MetricValueInput],
-      required: true,
-      description: "At least one, each once.",
-    }),
-  }),
-});
-
-function valuesOf(given: readonly (typeof MetricValueInput.$inferInput)[]): Readonly<Record<string, number>> {
-  if (given.length === 0) throw new InputError("input.values: expected at least one metric, got none");
-  const values = new Map<string, number>();
-  for (const [index, { name, value }] of given.entries()) {
-    const path = `input.values[${index}]`;
-    const got = JSON.stringify(name);
-    if (name.trim() === "") throw new InputError(`${path}.name: expected a name, got ${got}`);
-    if (values.has(name)) throw new InputError(`${path}.name: expected each name once, got ${got} again`);
-    if (!Number.isFinite(value))
-      throw new InputError(`${path}.value: expected a finite number, got ${value}`);
-    values.set(name, value);
-  }
-  return Object.fromEntries(values);
-}
-
-const MetricPayload = builder
-  .objectRef<typeof MetricRecord.$inferType>("CreateExperimentMetricPayload")
-  .implement({
-    description: "Payload of `createExperimentMetric`.",
-    fields: (t) => ({
-      metric: t.field(computedFromOrNull(MetricRecord, "The new record.", (metric) => metric)),
-    }),
-  });
-
-root.mutation("createExperimentMetric", {
-  type: MetricPayload,
-  description: "Records metric values of an experiment.",
-  args: {
-    ...withId(Experiment),
-    input: arg.field({ type: CreateExperimentMetricInput, required: true, description: "The values." }),
-  },
-  resolve: async (_, { id, input }, context) => {
-    const values = valuesOf(input.values);
-    const parent = await targetOf(Experiment.kind, id, context);
-    const { createMetric } = runs.experiment.endpoints;
-    return { parent, record: await context.session.send(createMetric, parent.address, { values }) };
-  },
-});

@@ -31,15 +31,13 @@ import {
   requireUuid,
   sendFor,
 } from "../core/mutations.ts";
-import { CommandOutcome, type CommandResult, ErrorCode, outcomeOf } from "./command-outcome.ts";
+import { type CommandResult, orError, resultFields } from "./command-outcome.ts";
 import { forceArg, hasFinished, readFresh, STOPS } from "./run-mutations.ts";
 
 /*
  * Root fields for runs of any kind: the look-up, and a mutation of several runs for each command that all kinds have. The command can fail for
  * some of the runs.
  */
-
-type OrError<Value> = Value | GatewayError;
 
 interface ManyCommand {
   readonly endpointOf: (row: Row) => Command<RunAddress, undefined> | undefined;
@@ -72,12 +70,6 @@ function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand
   server.supported(endpoint);
   return endpoint;
 }
-
-const orError = <Value>(promise: Promise<Value>): Promise<OrError<Value>> =>
-  promise.catch((error: unknown) => {
-    if (error instanceof GatewayError) return error;
-    throw error;
-  });
 
 /** The runs grouped by address, or by project if the service has a command for many experiments. */
 function groupsOf(all: Iterable<RunResource>, { forMany }: ManyCommand, { server }: Context) {
@@ -162,9 +154,6 @@ interface RunResult {
   readonly result: CommandResult;
 }
 
-const failureOf = ({ result }: RunResult): GatewayError | null =>
-  result instanceof GatewayError ? result : null;
-
 const runOf = ({ result }: RunResult): RunResource | null =>
   result instanceof GatewayError ? null : result.run;
 
@@ -174,32 +163,7 @@ const resultType = <Fields extends FieldMap>(
 ) =>
   objectType<RunResult>(name, "The result of a command for one of several runs.", (t) => ({
     requestedId: t.id(exposed("requestedId", "The id as it was given.")),
-    outcome: t.field(
-      computedFrom(CommandOutcome, "The outcome of the command.", ({ result }: RunResult) =>
-        outcomeOf(result),
-      ),
-    ),
-    code: t.field(
-      computedFromOrNull(
-        ErrorCode,
-        "The code of its error; null if it was done, or the run had finished.",
-        (result: RunResult) => failureOf(result)?.code ?? null,
-      ),
-    ),
-    message: t.field(
-      computedFromOrNull(
-        "String",
-        "The message of its error; null without one.",
-        (result: RunResult) => failureOf(result)?.message ?? null,
-      ),
-    ),
-    retryAfterSeconds: t.field(
-      computedFromOrNull(
-        "Int",
-        "Seconds after which to try again; null if that is not known.",
-        (result: RunResult) => failureOf(result)?.details.retryAfterSeconds ?? null,
-      ),
-    ),
+    ...resultFields(t),
     ...own(t),
   }));
 

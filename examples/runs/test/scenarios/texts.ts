@@ -9,8 +9,8 @@ const LONG = "a_metric_whose_name_somebody_made_of_the_path_of_its_file_in_the_r
 /** A run with values of any size, and texts of any length. */
 const ODD = `mutation ($id: ID!, $text: String!, $tiny: [MetricValueInput!]!) {
   updateExperiment(id: $id, input: { description: $text, addTags: [$text] }) { experiment { id } }
-  one: createExperimentMetric(id: $id, input: { values: $tiny }) { metric { id } }
-  two: createExperimentMetric(id: $id, input: { values: $tiny }) { metric { id } }
+  one: createExperimentMetrics(id: $id, records: [{ values: $tiny }]) { results { outcome } }
+  two: createExperimentMetrics(id: $id, records: [{ values: $tiny }]) { results { outcome } }
 }`;
 
 const VALUES = [

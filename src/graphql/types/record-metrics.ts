@@ -1,0 +1,139 @@
+import { GatewayError, InputError, isGatewayError } from "../../errors.ts";
+import { runs } from "../../rest/api/kinds.ts";
+import type { MetricRecord as Metric } from "../../rest/api/records.ts";
+import { arg, builder, computedFrom, computedFromOrNull, objectType, root } from "../core/builder.ts";
+import { MAX_IDS } from "../core/connection.ts";
+import type { Context } from "../core/context.ts";
+import { withId } from "../core/ids.ts";
+import { targetOf } from "../core/mutations.ts";
+import { Experiment, type ExperimentResource, MetricRecord } from "../core/refs.ts";
+import { orError, resultFields } from "./command-outcome.ts";
+
+/* The mutation that records metrics of an experiment. The service takes one record in a request. */
+
+const MetricValueInput = builder.inputType("MetricValueInput", {
+  description: "A metric and its value.",
+  fields: (t) => ({
+    name: t.string({ required: true, description: "Name of the metric." }),
+    value: t.float({ required: true, description: "A finite number." }),
+  }),
+});
+
+const MetricRecordInput = builder.inputType("MetricRecordInput", {
+  description: "Metric values to record together.",
+  fields: (t) => ({
+    values: t.field({
+      type: [MetricValueInput],
+      required: true,
+      description: "At least one, each name once.",
+    }),
+  }),
+});
+
+type Values = Readonly<Record<string, number>>;
+
+function valuesOf({ values: given }: typeof MetricRecordInput.$inferInput, record: number): Values {
+  const at = `records[${record}].values`;
+  if (given.length === 0) throw new InputError(`${at}: expected at least one metric, got none`);
+  const values = new Map<string, number>();
+  for (const [index, { name, value }] of given.entries()) {
+    const path = `${at}[${index}]`;
+    const got = JSON.stringify(name);
+    if (name.trim() === "") throw new InputError(`${path}.name: expected a name, got ${got}`);
+    if (values.has(name)) throw new InputError(`${path}.name: expected each name once, got ${got} again`);
+    if (!Number.isFinite(value))
+      throw new InputError(`${path}.value: expected a finite number, got ${value}`);
+    values.set(name, value);
+  }
+  return Object.fromEntries(values);
+}
+
+interface Recorded {
+  readonly isSent: true;
+  readonly metric: typeof MetricRecord.$inferType;
+}
+
+interface MetricResult {
+  readonly result: Recorded | GatewayError;
+}
+
+/** The error of the records after one that failed: they would fail as well, or out of order. */
+const notReached = ({ code, details: { retryAfterSeconds } }: GatewayError) =>
+  new GatewayError(code, "Not sent, because an earlier record was not recorded.", {
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  });
+
+/**
+ * Records one after the other, so that the service has them in order. After an error that is not about the values of its record, the others
+ * are not sent.
+ */
+async function recordEach(
+  parent: ExperimentResource,
+  records: readonly Values[],
+  { session }: Context,
+): Promise<readonly MetricResult[]> {
+  const { createMetric } = runs.experiment.endpoints;
+  const results: MetricResult[] = [];
+  let failed: GatewayError | null = null;
+  for (const values of records) {
+    const record: Metric | GatewayError = failed
+      ? notReached(failed)
+      : await orError(session.send(createMetric, parent.address, { values }));
+    const isFailed = record instanceof GatewayError;
+    if (isFailed && !isGatewayError(record, "BAD_USER_INPUT")) failed ??= record;
+    results.push({ result: isFailed ? record : { isSent: true, metric: { parent, record } } });
+  }
+  return results;
+}
+
+const MetricRecordResult = objectType<MetricResult>(
+  "MetricRecordResult",
+  "The result of recording one of several metric records.",
+  (t) => ({
+    ...resultFields(t),
+    metric: t.field(
+      computedFromOrNull(
+        MetricRecord,
+        "The new record; null if it was not recorded.",
+        ({ result }: MetricResult) => (result instanceof GatewayError ? null : result.metric),
+      ),
+    ),
+  }),
+);
+
+const CreateExperimentMetricsPayload = objectType<readonly MetricResult[]>(
+  "CreateExperimentMetricsPayload",
+  "Payload of `createExperimentMetrics`.",
+  (t) => ({
+    results: t.field(
+      computedFrom(
+        [MetricRecordResult],
+        "One for each record, in their order.",
+        (results: readonly MetricResult[]) => results,
+      ),
+    ),
+  }),
+);
+
+root.mutation("createExperimentMetrics", {
+  type: CreateExperimentMetricsPayload,
+  description:
+    "Records metrics of an experiment. Costs a request for each record; they are sent one after the other, each at most once. Once one fails, and not for its own values, the others are `NOT_SENT`. So are those that the rate limit of the server would certainly refuse (Polyaxon 0.4: 20 in a second): send them again after `retryAfterSeconds`. Repeating it makes other records.",
+  args: {
+    ...withId(Experiment),
+    records: arg.field({
+      type: [MetricRecordInput],
+      required: true,
+      description: `1 to ${MAX_IDS} records, the oldest first.`,
+    }),
+  },
+  resolve: async (_, { id, records }, context) => {
+    if (records.length < 1 || records.length > MAX_IDS)
+      throw new InputError(`records: expected 1 to ${MAX_IDS} records, got ${records.length}`);
+    const values = records.map(valuesOf);
+    context.session.requireToken();
+    const { createMetric } = runs.experiment.endpoints;
+    context.session.server.supported(createMetric);
+    return recordEach(await targetOf(Experiment.kind, id, context), values, context);
+  },
+});
