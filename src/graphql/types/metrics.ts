@@ -116,7 +116,8 @@ const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
     totalPoints: t.int(exposed("totalPoints", "Points before downsampling.")),
     steps: t.intList({
       nullable: false,
-      description: "Index of each point among all points of the metric, from 0, to align curves.",
+      description:
+        "Position of each point among all points of the metric, from 0. Not a step of the training: see `x`.",
       resolve: ({ steps, values }) => steps ?? [...values.keys()],
     }),
     times: t.field({
@@ -129,6 +130,14 @@ const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
       ...exposed("values", "Values of the points; null if not a finite number."),
       nullable: { list: false, items: true },
     }),
+    x: t.field({
+      type: ["Float"],
+      ...exposedOrNull(
+        "x",
+        "Value of the metric that the argument `x` names, in the record of each point; null where that has no finite number. The list is null without the argument, and if no record of this metric has it.",
+      ),
+      nullable: { list: true, items: true },
+    }),
   }),
 });
 
@@ -138,6 +147,10 @@ const seriesArgs = {
     defaultValue: 500,
     description:
       "Points per series, 2 to 5000. Longer series are downsampled, keeping peaks (LTTB) and the ends of gaps.",
+  }),
+  x: arg.string({
+    description:
+      "Name of another metric of the same records, such as a logged step or epoch, for the axis: the field `x` has its values.",
   }),
 };
 
@@ -173,6 +186,7 @@ export async function fromColumns<Result>(
   args: readonly unknown[],
   context: Context,
   make: (columns: readonly SeriesColumn[]) => Steps<Result>,
+  x: string | null = null,
 ): Promise<Result> {
   const metrics = openMetrics(resource);
   const next = () => metrics.nextOfAll(context.session);
@@ -180,17 +194,18 @@ export async function fromColumns<Result>(
   const pages = [first.rest];
   while (!metrics.isDone()) pages.push((await next()).rest);
   const source = first.page;
-  const columns = await context.memoized(source, ["columns", pages.length], () => columnsOf(pages));
-  return context.memoized(source, [...args, names], () => make(columns.filter(isNamedIn(names))));
+  const columns = await context.memoized(source, ["columns", pages.length, x], () => columnsOf(pages, x));
+  return context.memoized(source, [...args, names, x], () => make(columns.filter(isNamedIn(names))));
 }
 
 function readSeries(
   resource: ExperimentResource,
-  { names, maxPoints }: InputShapeFromFields<typeof seriesArgs>,
+  { names, maxPoints, x = null }: InputShapeFromFields<typeof seriesArgs>,
   context: Context,
 ): Promise<Series[]> {
   const most = within("maxPoints", maxPoints ?? 500, { from: 2, to: 5_000 });
-  return fromColumns(resource, names, ["series", most], context, (columns) => seriesOf(columns, most));
+  if (x !== null) checkLength("x", x);
+  return fromColumns(resource, names, ["series", most], context, (columns) => seriesOf(columns, most), x);
 }
 
 const { child, computed } = fieldsOf(Experiment.kind);
@@ -228,6 +243,9 @@ builder.objectFields(Experiment, (t) => ({
   metricSeries: t.field({
     type: [MetricSeries],
     args: seriesArgs,
-    ...child("All values of each metric, for charts.", readSeries),
+    ...child(
+      "Values of each metric over time, downsampled to `maxPoints`, for charts. Reads all metric records of the run, page by page.",
+      readSeries,
+    ),
   }),
 }));

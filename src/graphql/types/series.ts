@@ -12,6 +12,8 @@ export interface Series {
   readonly steps: readonly number[] | null;
   readonly times: readonly (string | null)[];
   readonly values: readonly (number | null)[];
+  /** The values of the metric `x` in the same records; null if none was requested, or no record has it. */
+  readonly x: readonly (number | null)[] | null;
 }
 
 /** All points of a metric: their values, and the indexes of the points with a value. */
@@ -20,6 +22,7 @@ export interface SeriesColumn {
   readonly times: readonly (string | null)[];
   readonly values: readonly (number | null)[];
   readonly points: readonly number[];
+  readonly x: Series["x"];
 }
 
 type Valued = Pick<SeriesColumn, "values" | "points">;
@@ -62,23 +65,31 @@ export function* asMetric(raw: unknown): Steps<unknown> {
 /** Number of values between two pauses. */
 const VALUES_STRIDE = 500;
 
-/** The columns of metric records, in order of their names. */
-export function* columnsOf(pages: readonly (readonly MetricRecord[])[]): Steps<readonly SeriesColumn[]> {
+/** The columns of metric records, in order of their names, each with the values of the metric `x` if one is given. */
+export function* columnsOf(
+  pages: readonly (readonly MetricRecord[])[],
+  x: string | null,
+): Steps<readonly SeriesColumn[]> {
   const columns = new Map<string, ReturnType<typeof emptyColumn>>();
   for (const page of pages)
     yield* forEach(page, ({ created_at: time = null, values }) => {
       const names = values ? Object.keys(values) : [];
       const known = columns.size;
+      const at = x === null ? null : finite(values?.[x]);
       for (const name of names) {
         const column = columns.get(name) ?? emptyColumn(name);
         if (column.times.push(time) === 1) columns.set(name, column);
         const value = finite(values?.[name]);
         if (value !== null) column.points.push(column.values.length);
         column.values.push(value);
+        if (x === null) continue;
+        column.xs.push(at);
+        column.hasX ||= at !== null;
       }
-      return names.length * VALUE_BYTES + (columns.size - known) * COLUMN_BYTES;
+      return names.length * VALUE_BYTES * (x === null ? 1 : 2) + (columns.size - known) * COLUMN_BYTES;
     });
-  return yield* sorted([...columns.values()], byName);
+  const all = [...columns.values()].map(({ xs, hasX, ...column }) => ({ ...column, x: hasX ? xs : null }));
+  return yield* sorted(all, byName);
 }
 
 const emptyColumn = (name: string) => ({
@@ -86,18 +97,20 @@ const emptyColumn = (name: string) => ({
   times: [] as (string | null)[],
   values: [] as (number | null)[],
   points: [] as number[],
+  xs: [] as (number | null)[],
+  hasX: false,
 });
 
 export const seriesOf = (columns: readonly SeriesColumn[], maxPoints: number): Steps<Series[]> =>
   makeEach(columns, function* (column) {
     const { name, values } = column;
-    yield Math.min(values.length, maxPoints) * VALUE_BYTES;
+    yield Math.min(values.length, maxPoints) * VALUE_BYTES * (column.x ? 2 : 1);
     return { name, totalPoints: values.length, ...thinned(column, maxPoints) };
   });
 
-function thinned(column: SeriesColumn, maxPoints: number): Pick<Series, "steps" | "times" | "values"> {
-  const { times, values } = column;
-  if (values.length <= maxPoints) return { steps: null, times, values };
+function thinned(column: SeriesColumn, maxPoints: number): Pick<Series, "steps" | "times" | "values" | "x"> {
+  const { times, values, x } = column;
+  if (values.length <= maxPoints) return { steps: null, times, values, x };
   // At least half of the points have numbers, if there are that many.
   const ends = endsOfGaps(column, maxPoints - Math.min(column.points.length, Math.max(2, maxPoints >> 1)));
   const kept = [...lttb(column, maxPoints - ends.length), ...ends].toSorted((one, other) => one - other);
@@ -105,6 +118,7 @@ function thinned(column: SeriesColumn, maxPoints: number): Pick<Series, "steps" 
     steps: kept,
     times: kept.map((index) => times[index] ?? null),
     values: kept.map((index) => values[index] ?? null),
+    x: x && kept.map((index) => x[index] ?? null),
   };
 }
 
