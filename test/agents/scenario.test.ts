@@ -12,7 +12,7 @@ const start = (env: Record<string, string> = {}, options: Parameters<typeof star
 const READING =
   `StartPage ExperimentPage NestedRunGraph StatusTimeline MetricChart GroupPage BuildPage ClusterPage
   GroupGraph BestExperiments Origin ProjectPage RunLog Bookmarks OutputFiles GroupSummary CompareExperiments FindExperiments WhyFailed
-  FindProjects ActiveRuns ProjectSummary MachineLoad FindJobs graphql_query graphql_schema`.split(/\s+/);
+  FindProjects ActiveRuns ProjectSummary MachineLoad FindRuns graphql_query graphql_schema`.split(/\s+/);
 
 interface BestExperiments {
   readonly group: { readonly experiments: { readonly nodes: readonly { readonly id: string }[] } };

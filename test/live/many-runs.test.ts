@@ -64,7 +64,7 @@ test("a typed filter of watched runs is checked before the first poll", async ()
     }`,
     variables: { of: globalId("Project:ada/mnist") },
   });
-  const message = "filter.metrics: expected for Experiment only, got it for Job";
+  const message = "filter.metrics: expected in lists of experiments only, got it for jobs";
   expect(await refused.next()).toMatchObject({
     errors: [{ message, extensions: { code: "BAD_USER_INPUT" } }],
   });

@@ -7,7 +7,7 @@ import {
   type ListRequest,
   splitGroup,
 } from "../../rest/api/list-query.ts";
-import type { RunKind } from "../../rest/api/kinds.ts";
+import { either, type RunKind } from "../../rest/api/kinds.ts";
 import { mapped } from "../../rest/api/record.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Server } from "../../rest/api/server.ts";
@@ -28,7 +28,7 @@ import { type RunPhase, RunPhaseEnum, type RunStatus, RunStatusEnum, statusesOf 
  */
 
 interface Filtered {
-  readonly kind: { readonly name: string; readonly run: Pick<RunKind, "records"> };
+  readonly kind: { readonly run: RunKind };
   readonly project: ProjectAddress;
 }
 
@@ -255,10 +255,9 @@ export type RunFilter = typeof RunFilterInput.$inferInput;
 function conditionsOf(filter: RunFilter, filtered: Filtered): readonly Condition[] {
   return (Object.keys(MEMBERS) as Member[]).flatMap((name) => {
     const { [name]: value } = filter;
-    const { conditions, key } = MEMBERS[name];
     if (value == null) return [];
+    const { conditions } = MEMBERS[name];
     const argument = `filter.${name}`;
-    if (key !== undefined) checkKind(argument, key, filtered);
     if (Array.isArray(value)) {
       checkLength(argument, value, "values");
       if (value.length === 0) throw new InputError(`${argument}: expected at least one value, got none`);
@@ -268,11 +267,22 @@ function conditionsOf(filter: RunFilter, filtered: Filtered): readonly Condition
   });
 }
 
-/** Throws `InputError` if the records of the kind lack a key. */
-function checkKind(argument: string, key: string, { kind }: Filtered): void {
-  const names = kindsWith(key).map(({ name }) => name);
-  if (names.includes(kind.name)) return;
-  throw new InputError(`${argument}: expected for ${names.join(" or ")} only, got it for ${kind.name}`);
+/** Throws `InputError` if a list contains kinds whose records lack a key. */
+export function checkKinds(argument: string, key: string, listed: readonly RunKind[]): void {
+  const lacking = listed.filter(({ keys }) => !keys.includes(key));
+  if (lacking.length === 0) return;
+  const having = kindsWith(key).map(({ many }) => many);
+  const got = lacking.map(({ many }) => many).join(", ");
+  throw new InputError(`${argument}: expected in lists of ${either(having)} only, got it for ${got}`);
+}
+
+/** Throws `InputError` for members of the filter that one of the listed kinds does not have. */
+export function checkMembers(filter: RunFilter | null | undefined, listed: readonly RunKind[]): void {
+  // Safe: these are the keys of the table.
+  for (const name of Object.keys(MEMBERS) as Member[]) {
+    const { key } = MEMBERS[name];
+    if (key !== undefined && filter?.[name] != null) checkKinds(`filter.${name}`, key, listed);
+  }
 }
 
 /**
@@ -280,6 +290,7 @@ function checkKind(argument: string, key: string, { kind }: Filtered): void {
  * `InputError` for members that this list does not have, and `GatewayError` for conditions that neither can test.
  */
 export function divide(filter: RunFilter | null | undefined, filtered: Filtered, server: Server) {
+  checkMembers(filter, [filtered.kind.run]);
   const all = filter ? conditionsOf(filter, filtered) : [];
   const compared = comparedOf(all, server, filtered.kind.run.records);
   const own = new Set(compared);

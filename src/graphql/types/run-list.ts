@@ -16,7 +16,7 @@ import { type RunRef, runRefs, type RunResource } from "../core/refs.ts";
 import { type Address, toResource } from "../core/resource.ts";
 import { byDuration, byParameter, requireSortKeys, type SortKey, sortedRows } from "./gateway-order.ts";
 import { both, finding, type IsMatch, readPage, readEntireList } from "./scan.ts";
-import { checkGroups, divide, RunFilterInput } from "./run-filter.ts";
+import { checkGroups, checkKinds, divide, RunFilterInput } from "./run-filter.ts";
 
 /*
  * Lists of runs. The service's document does not describe these lists, but frontends need them. The fields are always in the schema, so that
@@ -92,7 +92,7 @@ const RunOrderKey = builder.inputType("RunOrderKey", {
   }),
 });
 
-const RunOrder = builder.inputType("RunOrder", {
+export const RunOrder = builder.inputType("RunOrder", {
   description:
     "An order of runs. By `DURATION` and by a parameter the gateway sorts the list itself: each page reads the whole list, one request for each page of the service, and a list above `gateway.limits.maxScannedRows` is `BAD_USER_INPUT`.",
   fields: (t) => ({
@@ -116,19 +116,15 @@ interface ListOrder extends Pick<ListRequest, "order" | "metricOrder"> {
 }
 
 /** The order that the argument names, if any. Throws `InputError` for a key that the runs lack. */
-function orderOf(given: typeof RunOrder.$inferInput | null | undefined, { keys, many }: Row): ListOrder {
+function orderOf(given: typeof RunOrder.$inferInput | null | undefined, run: Row): ListOrder {
   if (!given) return {};
   const { by, direction } = given;
-  const ofExperiments = (name: string, key: string): void => {
-    if (keys.includes(key)) return;
-    throw new InputError(`order.by.${name}: expected for a list of experiments only, got it for ${many}`);
-  };
   if (by.metric != null) {
-    ofExperiments("metric", "last_metric");
+    checkKinds("order.by.metric", "last_metric", [run]);
     return { metricOrder: { name: by.metric, direction } };
   }
   if (by.parameter != null) {
-    ofExperiments("parameter", "declarations");
+    checkKinds("order.by.parameter", "declarations", [run]);
     return { sort: byParameter(by.parameter, direction) };
   }
   // The input has exactly one key.
@@ -176,12 +172,16 @@ interface ReadList {
   readonly isOnlySummary?: boolean;
 }
 
-export async function readRuns(
-  { list: { target, endpoint }, address, listedIn, narrowing, prefetch, isOnlySummary = false }: ReadList,
+/**
+ * Prepares a list of runs: as the server lists it, with the conditions and the order that the gateway applies itself. Reads the groups of the
+ * filter. Throws `InputError` and `GatewayError` for what the runs or the server lack.
+ */
+export async function prepareList(
+  { list: { target, endpoint }, address, listedIn, narrowing }: Omit<ReadList, "prefetch" | "isOnlySummary">,
   args: RunListArgs,
   context: Context,
-): Promise<Connection<RunResource>> {
-  const { session, server, gateway } = context;
+) {
+  const { server } = context;
   const { query } = args;
   const { kind } = target;
   const { order, metricOrder, sort } = orderOf(args.order, kind.run);
@@ -194,13 +194,32 @@ export async function readRuns(
   server.supported(endpoint);
   if (sort) requireSortKeys(sort, server, kind.run.records);
   const marked = JSON.stringify([narrowing?.name, filter.isMatch && args.filter, sort && args.order]);
-  const listIn = (other: Partial<ListRequest>) => ({
-    endpoint,
-    address,
-    base: server.listQuery({ ...listRequest, ...other }),
-    sortedBy: server.sortKeys({ ...listRequest, ...other }),
-    narrowing: marked,
-  });
+  const isMatch = both(filter.isMatch, narrowing?.isMatch ?? null);
+  const compared = [...filter.compared, ...(narrowing?.isMatch ? [narrowing.name] : [])];
+  return {
+    metricOrder,
+    sort,
+    listIn: (other: Partial<ListRequest>) => ({
+      endpoint,
+      address,
+      base: server.listQuery({ ...listRequest, ...other }),
+      sortedBy: server.sortKeys({ ...listRequest, ...other }),
+      narrowing: marked,
+    }),
+    toNode: (record: RunnableRecord) =>
+      toResource(kind, { owner, project, id: `${record.id}` }, record, listedIn),
+    find: isMatch && finding<RunnableRecord>(isMatch, compared, args, context),
+    isFiltered: isMatch !== null || Boolean(query) || conditions.length > 0,
+  };
+}
+
+export async function readRuns(
+  { prefetch, isOnlySummary = false, ...read }: ReadList,
+  args: RunListArgs,
+  context: Context,
+): Promise<Connection<RunResource>> {
+  const { session, server, gateway } = context;
+  const { metricOrder, sort, listIn, toNode, find, isFiltered } = await prepareList(read, args, context);
   // The order of creation is stable. Statistics do not depend on the order.
   const isStable = !metricOrder && server.profile.orders.CREATED_ASC;
   const ordered = listIn({});
@@ -209,13 +228,8 @@ export async function readRuns(
   const { maxSize } = given;
   // The size of the first page that the statistics read.
   const request = isOnlySummary ? { first: maxSize, maxSize, after: null } : given;
-  const toNode = (record: RunnableRecord) =>
-    toResource(kind, { owner, project, id: `${record.id}` }, record, listedIn);
-  const isMatch = both(filter.isMatch, narrowing?.isMatch ?? null);
-  const compared = [...filter.compared, ...(narrowing?.isMatch ? [narrowing.name] : [])];
-  const find = isMatch && finding<RunnableRecord>(isMatch, compared, args, context);
   // With a filter or a small `first`, the list may have too few runs to be worth a prefetch.
-  if (!find && !query && conditions.length === 0 && request.first !== 1) prefetch?.();
+  if (!isFiltered && request.first !== 1) prefetch?.();
   let first: RunnableRecord | undefined;
   const see = ([row]: readonly RunnableRecord[]) => void (first ??= row);
   const readWhole = (most: number) => readEntireList(session, whole, { most, maxSize, find });
@@ -264,6 +278,14 @@ const OF_METRICS = ["metrics", "metricSeries", "metricSummaries"];
 /** The fields that show a page of the list, not the whole list. */
 const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "scan"];
 
+/** Whether a list shows that its parent exists. The service returns an empty list for a group that does not exist. */
+export const provesParent = ({
+  nodes,
+  count,
+  scan,
+}: Pick<Connection<unknown>, "nodes" | "count" | "scan">): boolean =>
+  nodes.length > 0 || Math.max(count ?? 0, scan?.scannedRows ?? 0) > 0;
+
 /** A field with a list of the runs of a project, or of another parent in a project, such as a group. The rows are partial records. */
 export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
   target: { readonly name: string },
@@ -293,8 +315,7 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
         };
         return readRuns(read, args, context);
       },
-      // The service returns an empty list for a group that does not exist.
-      ({ nodes, count, scan }) => nodes.length > 0 || Math.max(count ?? 0, scan?.scannedRows ?? 0) > 0,
+      provesParent,
     ),
   };
 };

@@ -89,15 +89,15 @@ export function parseCursor(
   // No list is that long, and databases reject numbers above their integers.
   const isTooFar = given.some(([name, value]) => /\d{10}/.test(value) && meanings[name] !== "cursor");
   const skip = Number(found?.[2]);
-  if (!found || skip > MAX_RECORDS || isTooFar)
-    throw new InputError(
-      `${argument}: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`,
-    );
+  if (!found || skip > MAX_RECORDS || isTooFar) throw notACursor(cursor, argument);
   const query = given.filter(([name, value]) => meanings[name] !== "size" || Number(value) <= maxSize);
   const [, , , values, ids] = found;
   const shown = values && ids ? { values, ids: unpacked(ids) } : undefined;
   return { query: Object.fromEntries(query), skip, shown };
 }
+
+export const notACursor = (cursor: string, argument = "after") =>
+  new InputError(`${argument}: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
 
 /**
  * The parameters of the next page; null on the last one. Servers build the link from the Host header, so it can point

@@ -48,7 +48,7 @@ export interface SliceRequest {
 }
 
 /** Finds the rows that match what the service cannot compare. */
-interface ScanRequest<Item> {
+export interface ScanRequest<Item> {
   /** Number of rows after which the scan ends. */
   readonly maxRows: number;
   /** Finds the indexes of the rows that match. */
