@@ -129,17 +129,23 @@ const PART_HEARTBEAT_MS = 12_000;
 /** The messages of a subscription as Apollo's protocol has them: `{ payload }`, and `{}` as a heartbeat while there is none. */
 function withHeartbeats(messages: Messages, clock: Clock): Messages {
   let pending: Promise<IteratorResult<object>> | null = null;
+  let [isReady, wake] = [false, (): void => {}];
+  const onReady = (): void => {
+    isReady = true;
+    wake();
+  };
+  const isQuiet = () =>
+    new Promise<boolean>((resolve) => {
+      const cancel = clock.after(PART_HEARTBEAT_MS, () => resolve(true));
+      wake = () => (cancel(), resolve(false));
+    });
   const next = async (): Promise<IteratorResult<object>> => {
-    pending ??= messages.next();
-    let cancel = (): void => {};
-    const pause = new Promise<null>(
-      (resolve) => (cancel = clock.after(PART_HEARTBEAT_MS, () => resolve(null))),
-    );
-    const first = await Promise.race([pending, pause]);
-    cancel();
-    if (first === null) return { done: false, value: {} };
-    pending = null;
-    return first.done ? DONE : { done: false, value: { payload: first.value } };
+    // A race of promises would keep memory for each heartbeat until the next message.
+    pending ??= messages.next().finally(onReady);
+    if (!isReady && (await isQuiet())) return { done: false, value: {} };
+    const message = await pending;
+    [pending, isReady] = [null, false];
+    return message.done ? DONE : { done: false, value: { payload: message.value } };
   };
   return mapAsyncIterator({ next, return: async () => messages.return?.() as never }, (message) => message);
 }
