@@ -15,6 +15,7 @@ const UPSTREAM_URL = "https://tracker.example.com";
 const found = (text: string, pattern: RegExp): Record<string, string> =>
   Object.fromEntries([...text.matchAll(pattern)].map(([, name = "", value = ""]) => [name, value]));
 
+const dockerPage = readFileSync(new URL("docs/docker.md", ROOT), "utf8");
 const dockerfile = readFileSync(new URL("Dockerfile", ROOT), "utf8");
 const last = dockerfile.split(/^FROM /m).at(-1) ?? "";
 const image = {
@@ -27,15 +28,14 @@ const image = {
 const { gateway } = parseYaml("compose.yaml").services;
 const { services: replicas } = parseYaml("compose.replicas.yaml");
 
-/** The variables of a gateway when this service is set where Compose is run, with what the image adds. */
+/** The variables of a gateway when this service is set in the file of variables, with what the image adds. */
 const composed = (
   service: { readonly environment: Readonly<Record<string, string>> },
   upstreamUrl: string,
 ): Record<string, string> => ({
   ...image.environment,
-  ...service.environment,
-  UPSTREAM_PROFILE: "",
   UPSTREAM_URL: upstreamUrl,
+  ...service.environment,
 });
 
 const unit = readSample("systemd/rungraph@.service");
@@ -81,6 +81,29 @@ test.each(samples)(
     expect(Number(heap)).toBeLessThanOrEqual(Number.parseInt(sample.memory, 10) / 2);
   },
 );
+
+test("Compose reads settings from the file that docs/docker.md writes, and overrides none there", () => {
+  const [, file = ""] = /^cat > deploy\/(\S+) /m.exec(dockerPage) ?? [];
+  for (const { env_file: files, environment: own } of [gateway, replicas["gateway-1"]]) {
+    expect(files).toEqual([{ path: file, required: false }]);
+    expect(Object.keys(own).filter((name) => name.startsWith("UPSTREAM_"))).toEqual([]);
+  }
+  expect(readFileSync(new URL(".gitignore", ROOT), "utf8").split("\n")).toContain(`deploy/${file}`);
+});
+
+test("the image has one name in deploy/ and on all pages", () => {
+  const pages = ["docs/docker.md", "docs/operations.md", "docs/scaling.md", "README.md"];
+  const files = ["compose.yaml", "compose.replicas.yaml", "kustomize/base/deployment.yaml"];
+  const texts = [
+    ...pages.map((page) => readFileSync(new URL(page, ROOT), "utf8")),
+    ...files.map((file) => readSample(file)),
+  ];
+  const names = texts.flatMap((text) => [
+    ...text.matchAll(/(?:--tag|image:|docker tag|-config`?\n|\.env) (rungraph\S*)/g),
+  ]);
+  expect(names.length).toBeGreaterThan(6);
+  expect(new Set(names.map(([, name]) => name))).toEqual(new Set([`rungraph:${packageJson.version}`]));
+});
 
 test("each sample and the image are of this version", () => {
   const [tag] = parseYaml("kustomize/example/kustomization.yaml").images;
