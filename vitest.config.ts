@@ -4,9 +4,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { measureMachine, within } from "./test/support/machine.ts";
 import { isFull } from "./test/support/cases.ts";
 import { nodePool } from "./test/support/node-pool.ts";
 import { SMOKE } from "./test/support/smoke.ts";
+
+measureMachine();
 
 const folderOf = (workspace: string) => new URL(`${workspace}/node_modules/`, import.meta.url);
 const installed = (workspace: string): readonly string[] =>
@@ -67,8 +70,8 @@ const project = (test: TestProjectInlineConfiguration["test"]): TestProjectInlin
   },
   test: {
     // What hangs fails soon. Tests that need more time are named in `time-outs.ts`.
-    testTimeout: 10_000,
-    hookTimeout: 10_000,
+    testTimeout: within(10_000),
+    hookTimeout: within(10_000),
     setupFiles: ["./test/support/time-outs.ts"],
     // Nothing is tried twice but what a browser took with it that ended: Chromium does where memory is short.
     retry: { count: 2, condition: /context or browser has been closed|(?:Target|Page) crashed/ },

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { within } from "../support/machine.ts";
 import { everyNth } from "../support/cases.ts";
 import {
   CONNECTIONS,
@@ -182,7 +183,7 @@ async function isAtRest(): Promise<void> {
 async function expectAllIsWell(): Promise<void> {
   await gateway.expectAlive();
   // A connection that is closed behind its answer is let go of by both sides.
-  await vi.waitUntil(() => service.busy() === 0, { timeout: 10_000, interval: 2 });
+  await vi.waitUntil(() => service.busy() === 0, { timeout: within(5_000), interval: 2 });
   wire = SMALL;
   // Two good ones for each bad one: the circuit stays closed.
   for (let time = 0; time < 2; time++) {
@@ -193,7 +194,7 @@ async function expectAllIsWell(): Promise<void> {
         // The place of the last one is free when its answer is written, which the caller may know before the gateway.
         return received?.status === 200 && SMALL_RECORD.found(received) === "small";
       },
-      { timeout: 10_000, interval: 2 },
+      { timeout: within(5_000), interval: 2 },
     );
   }
   const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
@@ -244,7 +245,7 @@ const chosen = <R extends Shape & Body>(all: readonly R[], nth: number) =>
 async function leave({ wish }: Operation): Promise<string> {
   const before = service.seen().length;
   const sent = begin(gateway.url, wish);
-  await vi.waitUntil(() => service.seen().length > before, { timeout: 10_000, interval: 2 });
+  await vi.waitUntil(() => service.seen().length > before, { timeout: within(5_000), interval: 2 });
   await isAtRest();
   const isTooLate = service.busy() === 0;
   sent.destroy();

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
+import { within } from "../support/machine.ts";
 import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
@@ -44,7 +45,7 @@ async function requestsOf({ service, gateway }: Awaited<ReturnType<typeof start>
       () => service.seen().length >= count,
       () => true,
     );
-  await vi.waitUntil(isOver, { ...LONG_TIMEOUT, timeout: 500_000, interval: 100 });
+  await vi.waitUntil(isOver, { ...LONG_TIMEOUT, timeout: within(250_000), interval: 100 });
   await gateway.expectAlive();
 }
 

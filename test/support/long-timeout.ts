@@ -1,10 +1,11 @@
 import { onTestFinished, vi } from "vitest";
+import { within } from "./machine.ts";
 
 /**
  * For `vi.waitUntil` and `vi.waitFor`: their own second would be too short on a slow machine. Longer than most tests may take,
  * but not for ever: what a test waited for when its time was over goes on beside the tests after it.
  */
-export const LONG_TIMEOUT = { timeout: 120_000, interval: 5 };
+export const LONG_TIMEOUT = { timeout: within(60_000), interval: 5 };
 
 /** Keeps libraries from pinging callers until the test ends: what ends before does so for another reason. */
 export function withoutPings(): void {
@@ -29,5 +30,5 @@ export async function withDeadline(attempt: (deadlineMs: number) => Promise<void
       // Either it is wrong, or the machine is slow: a longer deadline tells which.
     }
   }
-  return attempt(30_000);
+  return attempt(within(15_000));
 }

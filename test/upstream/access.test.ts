@@ -189,8 +189,8 @@ describe("with UPSTREAM_PROXY", () => {
       UPSTREAM_PROXY: `http://gateway:canary@${proxy.host}`,
     });
     onTestFinished(() => gateway.kill());
-    await expect.poll(() => proxy.lines(), { timeout: 60_000 }).toEqual([`CONNECT ${SERVICE_HOST}:80`]);
-    await expect.poll(() => gateway.said(), { timeout: 60_000 }).toContain("(PROXY_407)");
+    await expect.poll(() => proxy.lines(), LONG_TIMEOUT).toEqual([`CONNECT ${SERVICE_HOST}:80`]);
+    await expect.poll(() => gateway.said(), LONG_TIMEOUT).toContain("(PROXY_407)");
     expect(gateway.said()).not.toContain("canary");
     expect(gateway.said()).not.toContain(proxy.host);
   });
