@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import axe, { type AxeResults } from "axe-core";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, SHOWN, reportMissingBrowser } from "../support/browser.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
@@ -18,6 +18,7 @@ import {
   openOperation,
   reload,
   run,
+  shownIn,
   tabOf,
   WIDE,
   shareGraphiql,
@@ -48,6 +49,19 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
       await menu.getByRole("searchbox").fill(words);
       expect(await menu.locator("li strong").allTextContents()).toContain("StartRun");
     }
+    for (const [words, name] of [
+      ["cancel", "StopRuns"],
+      ["which gpu is free", "MachineLoad"],
+      ["crash", "WhyFailed"],
+    ] as const) {
+      await menu.getByRole("searchbox").fill(words);
+      expect(await menu.locator("li strong").allTextContents()).toContain(name);
+    }
+    // Two lines of what each is about.
+    const heightOf = async (span: Locator) => (await span.boundingBox())?.height ?? 0;
+    const heights = await Promise.all((await menu.locator("li span").all()).map(heightOf));
+    expect(Math.max(...heights)).toBeGreaterThan(30);
+    expect(Math.max(...heights)).toBeLessThan(50);
     await menu.getByRole("searchbox").fill("xyzzy");
     await menu.getByText("No operation has these words.").waitFor();
     await page.keyboard.press("Escape");
@@ -67,6 +81,17 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     expect(await page.getByRole("tab").allTextContents()).toEqual(names);
     await expect.poll(() => isOnScreen(tabOf(page, "BestExperiments"), WIDE), SHOWN).toBe(true);
     for (const name of ["Restart", "Welcome"]) await choose(page, name);
+    const added = page.locator(".graphiql-tab-active");
+    for (let count = names.length + 1; count <= names.length + 3; count += 1) {
+      await click(page, page.locator(".graphiql-tab-add"));
+      await expect.poll(() => page.getByRole("tab").count(), SHOWN).toBe(count);
+      await expect.poll(() => isOnScreen(added, WIDE), SHOWN).toBe(true);
+    }
+    for (let count = names.length + 2; count >= names.length; count -= 1) {
+      await added.getByRole("tab").focus();
+      await page.keyboard.press("Delete");
+      await expect.poll(() => page.getByRole("tab").count(), SHOWN).toBe(count);
+    }
     await choose(page, "GroupGraph");
     await reload(page, "GroupGraph");
     // What stands in a tab already is found there.
@@ -91,10 +116,11 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     const question = page.getByRole("dialog", { name: "Run this?" });
     const sent = () => service.calls().filter((call) => call.startsWith("DELETE"));
     await run(page);
-    await question.getByText("deleteExperiment cannot be undone.").waitFor();
+    await question.getByText("Deletes an experiment. This cannot be undone.").waitFor();
     expect(await question.locator("pre").textContent()).toContain('"id": "ada.mnist.42"');
     await page.keyboard.press("Escape");
-    await answerOf(page).getByText("Not sent.").waitFor();
+    await page.getByRole("button", { name: /execute query/i }).waitFor();
+    expect((await shownIn(page)).trim()).toBe("");
     expect(sent()).toEqual([]);
     await run(page);
     await click(page, question.getByRole("button", { name: "Run it" }));

@@ -3,6 +3,7 @@ import { hasBrowser, SHOWN } from "../support/browser.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import {
   answerOf,
+  click,
   isOnScreen,
   NARROW,
   openOperation,
@@ -75,4 +76,16 @@ test.runIf(hasBrowser).each([
   await page.mouse.wheel(0, 1_000);
   await expect.poll(() => isOnScreen(waterfall, viewport), SHOWN).toBe(true);
   expect((await page.locator("header").boundingBox())?.y).toBe(0);
+});
+
+test.runIf(hasBrowser)("GraphiQL's documentation lists fields in alphabetical order", async () => {
+  const { url } = await startDemoGateway();
+  const { page } = await open(url);
+  await click(page, page.getByRole("button", { name: "Show Documentation Explorer" }));
+  await click(page, page.locator(".graphiql-plugin a", { hasText: /^Query$/ }));
+  const fields = page.locator(".graphiql-doc-explorer-field-name");
+  await fields.first().waitFor();
+  const shown = await fields.allTextContents();
+  expect(shown.length).toBeGreaterThan(10);
+  expect(shown).toEqual(shown.toSorted((one, other) => one.localeCompare(other)));
 });

@@ -25,7 +25,7 @@ interface Settings {
   readonly token: string | null;
   readonly welcome: string;
   readonly operations: { readonly variables: string }[];
-  readonly destructive: string[];
+  readonly destructive: Readonly<Record<string, string>>;
   readonly secretFields: string[];
 }
 
@@ -120,6 +120,12 @@ describe("the page", () => {
     const { destructive } = settingsIn(await openPage((await startDemoGateway()).url));
     const deletions = "BuildJob Experiment Group Job Project Runs User".split(" ");
     const others = ["activateUser", "grantSuperuser", "revokeSuperuser"];
-    expect(new Set(destructive)).toEqual(new Set([...deletions.map((kind) => `delete${kind}`), ...others]));
+    expect(new Set(Object.keys(destructive))).toEqual(
+      new Set([...deletions.map((kind) => `delete${kind}`), ...others]),
+    );
+    expect(destructive).toMatchObject({
+      deleteGroup: "Deletes a group. Its experiments are deleted as well.",
+      grantSuperuser: "Gives a user the superuser role.",
+    });
   });
 });

@@ -65,9 +65,11 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     /** The document of the first tab. */
     welcome: readOwn(`welcome-${isDemo ? shown : "start"}.graphql`),
     operations: pageOperations(rename, { isDemo }),
-    /** Names of mutations that the page sends only after a confirmation. */
-    destructive: Object.keys(schema.getMutationType()?.getFields() ?? {}).filter((name) =>
-      DESTRUCTIVE.test(name),
+    /** What mutations do, by their names, that the page sends only after a confirmation. */
+    destructive: Object.fromEntries(
+      Object.values(schema.getMutationType()?.getFields() ?? {})
+        .filter(({ name }) => DESTRUCTIVE.test(name))
+        .map(({ name, description }) => [name, effectOf(description ?? "")]),
     ),
     secretFields: secretFieldsOf(schema),
     isExplainable,
@@ -105,6 +107,13 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     return true;
   };
 }
+
+/** The sentences of a description that say what a mutation does, not when it can be sent. */
+const effectOf = (description: string): string =>
+  description
+    .split(/(?<=\.)\s/)
+    .filter((sentence) => !/^(?:Repeating|Requires) /.test(sentence))
+    .join(" ");
 
 /** Names of fields with an argument, or a field of an input, that is a secret. */
 function secretFieldsOf(schema: GraphQLSchema): string[] {

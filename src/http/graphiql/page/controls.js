@@ -38,9 +38,18 @@ function nameArgument(field) {
   describe(field, { "aria-label": argument ?? "What to add" });
 }
 
-/** Names the controls that GraphiQL leaves without a name, when they are added. @param {Element} root */
+/**
+ * Names the controls that GraphiQL leaves without a name, when they are added, and scrolls a tab that was chosen into view.
+ *
+ * @param {Element} root
+ */
 function nameControls(root) {
+  /** @type {Element | null} */
+  let shown = null;
   const name = () => {
+    const chosen = root.querySelector(".graphiql-tab-active");
+    if (chosen !== shown) chosen?.scrollIntoView({ inline: "nearest", block: "nearest" });
+    shown = chosen;
     for (const item of root.querySelectorAll(".graphiql-tab")) nameTab(item);
     for (const field of root.querySelectorAll(".graphiql-explorer-root :is(input, select)"))
       nameArgument(field);

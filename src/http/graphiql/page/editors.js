@@ -64,7 +64,6 @@ function openTab({ query, variables }, storage) {
   const tab = tabWith({ query, variables }, storage);
   if (tab instanceof HTMLElement) {
     tab.click();
-    tab.scrollIntoView({ inline: "nearest" });
     return focusQuery();
   }
   const button = document.querySelector(".graphiql-tab-add");
@@ -72,7 +71,6 @@ function openTab({ query, variables }, storage) {
   button.click();
   textNamed(TEXTS.query)?.setValue(query);
   textNamed(TEXTS.variables)?.setValue(variables);
-  document.querySelector(".graphiql-tab-active")?.scrollIntoView({ inline: "nearest" });
   focusQuery();
 }
 

@@ -20,8 +20,38 @@ const MAX_RECENT = 12;
 const nameIn = (query) =>
   /^[ \t]*(?:query|mutation|subscription)\s+(\w+)/m.exec(query)?.[1] ?? "without a name";
 
+/** Words by which people search, with words of the operations that they mean. */
+const SYNONYMS = [
+  "cancel abort kill terminate: stop",
+  "gpu gpus cpu host server hardware node: machine",
+  "remove: delete",
+  "sweep search hyperparameter tuning hpo: group",
+  "hyperparameter param config: parameter",
+  "image docker container: build",
+  "artifact artifacts output: file",
+  "stdout console print: log",
+  "crash crashed error broken exception: fail",
+  "chart plot curve graph history: metric",
+  "rerun retry again resume: restart",
+  "star favorite favourite: bookmark",
+  "trial model training: experiment",
+  "live realtime watch stream follow: appear change",
+  "diff difference versus: compare differ",
+  "lineage provenance: origin come",
+  "permission admin role: superuser",
+  "launch submit: start",
+  "usage utilization free busy: fullest",
+];
+
+/** @type {Map<string, string[]>} */
+const MEANT = new Map();
+for (const line of SYNONYMS) {
+  const [searched = "", meant = ""] = line.split(": ");
+  for (const word of searched.split(" ")) MEANT.set(word, [...(MEANT.get(word) ?? []), ...meant.split(" ")]);
+}
+
 /**
- * The operations that contain the most of some words, because people search by whole sentences. Operations with more of the words in their
+ * The operations that contain the most of some words, or of words of the same meaning, because people search by whole sentences. Operations with more of the words in their
  * names come first.
  *
  * @param {Operation[]} operations @param {string[]} words
@@ -29,7 +59,11 @@ const nameIn = (query) =>
 function bestOf(operations, words) {
   if (words.length === 0) return operations;
   /** @param {string} text */
-  const count = (text) => words.filter((word) => text.toLowerCase().includes(word)).length;
+  const count = (text) => {
+    const lower = text.toLowerCase();
+    return words.filter((word) => [word, ...(MEANT.get(word) ?? [])].some((each) => lower.includes(each)))
+      .length;
+  };
   const ranked = operations.map((operation) => {
     const { name, about } = operation;
     return { operation, inName: count(name), inAll: count(`${name} ${about}`) };
@@ -113,21 +147,16 @@ function listOperations(menu, operations, storage) {
 /** Forgets the sent operations. @param {Stored} storage */
 const forgetSent = (storage) => storage.removeItem(RECENT);
 
-/** A sentence about the consequences of some mutations. @param {string[]} names */
-function consequenceOf(names) {
-  const [deleting, others] = [true, false].map((deletes) =>
-    names.filter((name) => name.startsWith("delete") === deletes).join(", "),
-  );
-  return [
-    ...(deleting ? [`${deleting} cannot be undone.`] : []),
-    ...(others ? [`${others} changes what users may do.`] : []),
-  ].join(" ");
+/** What some mutations do. @param {string[]} names @param {Record<string, string>} effects */
+function consequenceOf(names, effects) {
+  const deletes = names.some((name) => name.startsWith("delete"));
+  return [...names.map((name) => effects[name]), ...(deletes ? ["This cannot be undone."] : [])].join(" ");
 }
 
 /**
  * Returns a function that requests a confirmation of operations that delete or administrate.
  *
- * @param {HTMLDialogElement} dialog @param {string[]} destructive the names of such mutations
+ * @param {HTMLDialogElement} dialog @param {Record<string, string>} destructive what such mutations do, by their names
  */
 function questionBefore(dialog, destructive) {
   const title = dialog.querySelector("h2");
@@ -137,10 +166,10 @@ function questionBefore(dialog, destructive) {
   /** @param {Params} params @returns {Promise<boolean>} */
   return async ({ query, variables }) => {
     const words = wordsOf(query);
-    const named = destructive.filter((name) => words.has(name));
+    const named = Object.keys(destructive).filter((name) => words.has(name));
     if (!words.has("mutation") || named.length === 0) return true;
     title.textContent = "Run this?";
-    text.textContent = consequenceOf(named);
+    text.textContent = consequenceOf(named, destructive);
     values.textContent = variables ? JSON.stringify(variables, null, 2) : "";
     dialog.returnValue = "";
     dialog.showModal();

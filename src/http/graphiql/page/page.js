@@ -7,7 +7,7 @@
  *   signIn: string,
  *   welcome: string,
  *   operations: Operation[],
- *   destructive: string[],
+ *   destructive: Record<string, string>,
  *   secretFields: string[],
  *   isExplainable: boolean,
  *   storagePrefix: string,
@@ -40,6 +40,11 @@ let token = sessionStorage.getItem(TOKEN) ?? settings.token ?? "";
 
 /** @type {{ headers: Record<string, string>, take: (result: Result) => Result }} */
 const NOT_EXPLAINED = { headers: {}, take: (result) => result };
+
+/** No answer, for an operation that was not sent. @type {AsyncIterable<Result>} */
+const NOTHING = {
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+};
 
 const root = find("#root", HTMLElement);
 const storage = storageNamed(settings.storagePrefix);
@@ -161,15 +166,27 @@ const remember = listOperations(find("#operations", HTMLDetailsElement), setting
 const askFirst = questionBefore(find("#ask", HTMLDialogElement), settings.destructive);
 offerCopies(find("#share", HTMLDetailsElement), storage);
 
+/** Sorts the fields of a schema that was introspected, for the documentation explorer. @param {Result} result */
+function inAlphabeticalOrder(result) {
+  const [introspected] = Object.values(result.data ?? {});
+  for (const type of introspected?.types ?? [])
+    for (const fields of ["fields", "inputFields"])
+      type[fields] &&= type[fields].toSorted(
+        (/** @type {{ name: string }} */ one, /** @type {{ name: string }} */ other) =>
+          one.name.localeCompare(other.name),
+      );
+  return result;
+}
+
 /** Sends an operation of a tab. @param {Params} params @param {Record<string, string>} [tabHeaders] */
 async function run(params, tabHeaders) {
   const isOwn = params.operationName !== "IntrospectionQuery";
-  if (isOwn && !(await askFirst(params))) return { errors: [{ message: "Not sent." }] };
+  if (isOwn && !(await askFirst(params))) return NOTHING;
   if (isOwn) remember(params);
   const { headers, take } = (isOwn && explain?.()) || NOT_EXPLAINED;
   return sendOfTab(params, token, { ...tabHeaders, ...headers }, (result) => {
     if (isOwn && token === "" && result.errors?.some(isRefused)) showSignIn("Sign in to run this.");
-    return take(result);
+    return take(isOwn ? result : inAlphabeticalOrder(result));
   });
 }
 
