@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { suggestionList } from "graphql/jsutils/suggestionList.js";
 import { systemCodeOf } from "../errors.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -31,9 +32,15 @@ export function readNames(environment: Environment, settings: readonly string[])
       else files.set(setting, name);
       values[setting] ??= text;
     } else if (OURS.test(name) && !SERVICE_LINK.test(name))
-      issues.push(`${name}: unknown setting; see docs/settings.md`);
+      issues.push(`${name}: unknown setting; ${hintFor(name, settings)}see docs/settings.md`);
   }
   return { values, files, issues };
+}
+
+/** The setting with the most similar name, if one is similar. Names are no secrets. */
+function hintFor(name: string, settings: readonly string[]): string {
+  const [nearest] = suggestionList(name.toUpperCase(), settings);
+  return nearest === undefined ? "" : `did you mean ${nearest}? Or `;
 }
 
 /** The text of a file without the newline at its end, or what is wrong with it. */

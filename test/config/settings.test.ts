@@ -60,10 +60,18 @@ describe("settings", () => {
     expect(faultsOf(environment as Record<string, string>)).toEqual(problems);
   });
 
-  const WRONG =
-    "MAX_DEPHT max_depth MAX_TOKENS WORKERS READ_TIMEOUT_MS REDIS_URL UPSTREAM_COLOR LIVE_RELOADING TRUSTED_DOCUMENT";
-  test.each(WRONG.split(" "))("%s is none, and is told", (name) => {
-    expect(faultsOf({ [name]: "canary" })).toEqual([`${name}: unknown setting; see docs/settings.md`]);
+  test.each([
+    ["MAX_DEPHT", "MAX_DEPTH"],
+    ["max_depth", "MAX_DEPTH"],
+    ["UPSTREAM_URI", "UPSTREAM_URL"],
+    ["UPSTREAM_TIMEOUT", "UPSTREAM_TIMEOUT_MS"],
+    ["TRUSTED_DOCUMENT", "TRUSTED_DOCUMENTS"],
+    ["WORKERS", null],
+    ["REDIS_URL", null],
+    ["LIVE_RELOADING", null],
+  ])("%s is none, and is told, with the name that is meant: %s", (name, meant) => {
+    const hint = meant === null ? "" : `did you mean ${meant}? Or `;
+    expect(faultsOf({ [name]: "canary" })).toEqual([`${name}: unknown setting; ${hint}see docs/settings.md`]);
     expect(faultsOf({ [name]: " " })).toEqual([]);
   });
 

@@ -119,13 +119,13 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
   return async (response, received, scope) => {
     const { requestId, caller } = scope;
     const { req: request } = response;
-    const execute: RunOperation = async (...given) => {
+    const execute: RunOperation = async (params, type, document) => {
       // Arguments that are strings of JSON have been parsed, and take memory of their own.
-      dependencies.memoryBudget.charge(scope, estimateHeapBytes(given));
+      dependencies.memoryBudget.charge(scope, estimateHeapBytes([params, type]));
       const operation = openOperation(dependencies, request, scope);
-      const result = await operation.run(() => executeOperation(operation, ...given));
+      const result = await operation.run(() => executeOperation(operation, params, type));
       operation.end(200);
-      return toToolResult(finalizeResult(result, requestId, operation.extensions));
+      return toToolResult(finalizeResult(result, requestId, operation.extensions), document);
     };
     let answer: Response;
     try {

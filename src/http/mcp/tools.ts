@@ -17,10 +17,11 @@ import { yieldToEventLoop } from "../../util/event-loop.ts";
 import { InputError, tryTo } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
 import { isObject } from "../../rest/api/record.ts";
-import { jsonOf } from "../graphql/encoding.ts";
+import { jsonOf, toJson } from "../graphql/encoding.ts";
 import { checkParams } from "../graphql/request-params.ts";
 import type { GatewayDependencies } from "../dependencies.ts";
 import { commentOf, shippedOperations } from "../bundled-operations.ts";
+import { withToolArgument } from "./argument-names.ts";
 import {
   firstSentence,
   type InputSchema,
@@ -33,8 +34,15 @@ import {
 /** The types of operations that a tool can execute. A tool has one result, so that it cannot subscribe. */
 export type ToolType = "query" | "mutation";
 
-/** Executes an operation of the caller. Operations of another type than `type` are rejected. */
-export type RunOperation = (params: OperationParams, type: ToolType) => Promise<CallToolResult>;
+/**
+ * Executes an operation of the caller. Operations of another type than `type` are rejected. With the `document` of the tool, errors name the
+ * arguments of the tool.
+ */
+export type RunOperation = (
+  params: OperationParams,
+  type: ToolType,
+  document?: DocumentNode,
+) => Promise<CallToolResult>;
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -141,8 +149,12 @@ const definitionsOf = (schema: GraphQLSchema, names: readonly string[]): string 
     .join("\n\n");
 
 /** Converts a result to structured content, and to text for clients that do not read structured content. */
-export function toToolResult(result: ExecutionResult): CallToolResult {
-  const structuredContent = jsonOf(result);
+export function toToolResult(result: ExecutionResult, document?: DocumentNode): CallToolResult {
+  const { errors } = result;
+  const structuredContent = {
+    ...jsonOf(result),
+    ...(errors && document && { errors: errors.map((error) => withToolArgument(toJson(error), document)) }),
+  };
   return {
     content: [{ type: "text", text: JSON.stringify(structuredContent) }],
     structuredContent,
@@ -178,7 +190,7 @@ export async function readTools(
       const description = withoutCosts(described);
       tools.push({
         definition: { name, description, inputSchema, annotations: ANNOTATIONS[type] },
-        call: (variables, execute) => execute({ ...params, operationName: name, variables }, type),
+        call: (variables, execute) => execute({ ...params, operationName: name, variables }, type, own),
       });
     }
     if (shouldYield()) await yieldToEventLoop();
