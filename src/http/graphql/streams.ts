@@ -141,7 +141,11 @@ function withHeartbeats(messages: Messages, clock: Clock): Messages {
     });
   const next = async (): Promise<IteratorResult<object>> => {
     // A race of promises would keep memory for each heartbeat until the next message.
-    pending ??= messages.next().finally(onReady);
+    if (!pending) {
+      pending = messages.next().finally(onReady);
+      // The client may disconnect before the next message.
+      pending.catch(() => {});
+    }
     if (!isReady && (await isQuiet())) return { done: false, value: {} };
     const message = await pending;
     [pending, isReady] = [null, false];
