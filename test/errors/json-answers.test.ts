@@ -22,9 +22,9 @@ async function start() {
       const answer = (await ask(
         `{ experiment(id: "ada.mnist.2") { it: parameter(name: "it") { value } } }`,
       )) as Answer<{
-        readonly experiment: { readonly it: unknown } | null;
+        readonly experiment: { readonly it: { readonly value: unknown } | null } | null;
       }>;
-      return answer.errors ? firstCodeOf(answer) : { value: answer.data.experiment?.it };
+      return answer.errors ? firstCodeOf(answer) : { value: answer.data.experiment?.it?.value };
     },
   };
 }

@@ -85,7 +85,7 @@ describe("runs as CSV", () => {
   test("are found by a scan where the server cannot compare a parameter; their number is not known before", async () => {
     const rows = [1, 2, 3, 4, 5].map((id) => row(id, { declarations: { lr: id } }));
     const { get, inOrder } = await startExports(rows, { MAX_PAGE_SIZE: "2", MAX_SCANNED_ROWS: "2" });
-    const filter = { declarations: [{ name: "lr", atLeast: 3 }] };
+    const filter = { parameters: [{ name: "lr", atLeast: 3 }] };
     const response = await get(`${PROJECT}/runs.csv${query({ filter, columns: "uniqueName" })}`);
     expect(await response.text()).toBe("uniqueName\r\nada.mnist.3\r\nada.mnist.4\r\nada.mnist.5\r\n");
     expect(response.headers.has("x-total-count")).toBe(false);

@@ -104,13 +104,13 @@ test("an object of values has at most 10,000 names; with more it reads as null",
   }`;
   const within = (await ask(query)) as Answer<{ group: { hptuning: { matrix: unknown[] } } }>;
   expect(within.data).toMatchObject({
-    experiment: { name: "base", latestMetrics: [{ value: 9999 }], lastMetricValue: 9999 },
+    experiment: { name: "base", latestMetrics: [{ value: 9999 }], latestMetric: { value: 9999 } },
   });
   expect(within.data.group.hptuning.matrix).toHaveLength(10_000);
   names = 10_001;
   expect(await ask(query)).toEqual({
     data: {
-      experiment: { name: "base", latestMetrics: null, lastMetricValue: null },
+      experiment: { name: "base", latestMetrics: null, latestMetric: null },
       group: { name: "search", hptuning: { concurrency: 2, matrix: null } },
     },
   });

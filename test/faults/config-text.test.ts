@@ -47,7 +47,7 @@ describe("the text of a configuration", () => {
     const others = `{ experiment(id: "ada.mnist.42") { name tags parameters { name } } group(id: "ada.mnist.5") { content } }`;
     expect(await ask(others)).toEqual({
       data: {
-        experiment: { name: "base", tags: null, declarations: null },
+        experiment: { name: "base", tags: null, parameters: null },
         group: { content: "kind: experiment" },
       },
     });

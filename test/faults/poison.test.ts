@@ -113,7 +113,7 @@ function everything(type: GraphQLNamedType, depth: number): string {
   if (!isObjectType(type) && !isInterfaceType(type)) return "";
   const selected = Object.values(type.getFields()).map(({ name, args, type: wrapped }) => {
     const given = args.map((each) => ARGUMENTS[each.name] ?? "").join("");
-    if (given === "" && args.some(isRequiredArgument)) return "";
+    if (args.some((each) => isRequiredArgument(each) && !(each.name in ARGUMENTS))) return "";
     const named = getNamedType(wrapped);
     if (LEFT_OUT.has(name)) return "";
     if (isLeafType(named)) return name + given;
@@ -148,7 +148,7 @@ const QUERIES = [
   `{ group(id: "alice.mnist.1") ${all("Group")} }`,
   `{ project(id: "alice.mnist") ${all("Project")} }`,
   `{ viewer { ${KEPT.join(" ")} } }`,
-  `{ viewer ${all("User")} cluster ${all("Cluster")} node(sequence: 1) ${all("Node")} experimentJob(id: "alice.mnist.1.1.master") ${all("ExperimentJob")} }`,
+  `{ viewer ${all("User")} cluster ${all("Cluster")} node(id: "node-1") ${all("Node")} experimentJob(id: "alice.mnist.1.1.master") ${all("ExperimentJob")} }`,
 ];
 
 /**
@@ -218,6 +218,6 @@ test("a JSON value may have any key: `then` makes no promise of it", async () =>
   expect(
     await ask(`{ experiment(id: "alice.mnist.5") { parameter(name: "odd") { value } config { raw } } }`),
   ).toEqual({
-    data: { experiment: { declaration: odd, config: { raw: odd } } },
+    data: { experiment: { parameter: { value: odd }, config: { raw: odd } } },
   });
 });

@@ -151,7 +151,7 @@ test.each([
 test("what every object inherits is no part of a result, although a name in it is the same", async () => {
   const { url } = await startBefore(() => ({ json: { detail: "No." }, status: 403 }));
   const query = `{ constructor: project(id: "ada.mnist") { fromEntries: description }
-    toString: node(sequence: 1) { name } ... @defer { gateway { version } } }`;
+    toString: node(id: "node-1") { hostname } ... @defer { gateway { version } } }`;
   const payloads = await askIncrementally(url, { query }, SIGNED_IN);
   expect(Object.keys(payloads[1]?.incremental?.[0]?.data ?? {})).toEqual(["gateway"]);
   expect(Object.fromEntries).toBeTypeOf("function");

@@ -244,8 +244,8 @@ test("metrics and latestMetrics keep any name, a value as it came and a number w
     data: {
       experiment: {
         latestMetrics: values({ value: null, raw: { a: 1 } }, { value: 2, raw: 2 }),
-        proto: null,
-        constructor: 2,
+        proto: { value: null },
+        constructor: { value: 2 },
         absent: null,
         metrics: { nodes: [{ values: recorded, some: [{ value: 1 }] }] },
       },

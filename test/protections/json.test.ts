@@ -69,13 +69,13 @@ describe("JSON of a caller that is nested more than 200 deep is refused, and not
 
 test("variables of many values are measured by their bytes, and not walked", async () => {
   const { ask } = await startBefore({});
-  const query = `mutation ($d: JSON) { restartExperiment(id: "ada.mnist.42", input: { declarations: $d }) { __typename } }`;
+  const query = `mutation ($d: JSON!) { restartExperiment(id: "ada.mnist.42", input: { parameters: [{ name: "a", value: $d }, { name: "a", value: $d }] }) { __typename } }`;
   const variables = { d: Array.from({ length: 500 }, () => JSON.parse(nested(190)) as unknown) };
   expect(Buffer.byteLength(operationText(query, variables))).toBeLessThan(250_000);
   const walks = watchWalks();
   const { errors } = await ask(query, variables);
   expect(errors?.map(({ message }) => message)).toEqual([
-    "input.declarations: expected an object of names and values, got a list",
+    'input.parameters: expected each name once, got "a" twice',
   ]);
   expect(walks()).toBeLessThan(FEW);
 });
@@ -100,7 +100,7 @@ describe("JSON of the upstream service", () => {
             experiments: {
               nodes: [
                 // The response, its list, the run and its parameters are four levels.
-                { name: "a", it: JSON.parse(nested(196, "null")) as unknown, lr: 1 },
+                { name: "a", it: { value: JSON.parse(nested(196, "null")) as unknown }, lr: { value: 1 } },
                 { name: "b", it: null, lr: null },
               ],
             },

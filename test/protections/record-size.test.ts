@@ -128,13 +128,15 @@ const STORIES: Readonly<Record<string, Case>> = {
   ],
   "groups by tags and by a long text": [
     rows({ tags: upTo(2_000).map(() => "t"), declarations: { p: "x".repeat(100_000) }, last_metric: {} }),
-    summaryOf(`groups(by: ["tag"]) { count }`),
-    summaryOf(`groups(by: ["tag", "p"]) { count }`),
+    summaryOf(`breakdown(by: [{ property: TAG }]) { count }`),
+    summaryOf(`breakdown(by: [{ property: TAG }, { parameter: "p" }]) { count }`),
   ],
   "metrics of groups by name": [
     rows(...upTo(200).map((p) => ({ declarations: { p }, last_metric: { p0: p } }))),
-    summaryOf(`groups(by: ["p"], metrics: $names) { metrics { name } }`, { names: ["p0"] }),
-    summaryOf(`groups(by: ["p"], metrics: $names) { metrics { name } }`, { names: many(400, "p") }),
+    summaryOf(`breakdown(by: [{ parameter: "p" }], metrics: $names) { metrics { name } }`, { names: ["p0"] }),
+    summaryOf(`breakdown(by: [{ parameter: "p" }], metrics: $names) { metrics { name } }`, {
+      names: many(400, "p"),
+    }),
   ],
   "the importance of parameters for a metric that runs lack": [
     rows(...upTo(20).map(() => ({ declarations: named(200), last_metric: named(1_000) }))),

@@ -68,7 +68,7 @@ test("names that are given twice are looked for once", async () => {
     data: {
       experiment: {
         latestMetrics: [named("a", 2), named("b", 1)],
-        declarations: [named("x", 4), named("y", 3)],
+        parameters: [named("x", 4), named("y", 3)],
         metrics: { nodes: [{ values: [named("a", 6)] }] },
       },
     },
@@ -122,9 +122,10 @@ test("nested values by which runs are grouped are written one at a time", async 
     );
   const read = async (length: number) => {
     const { ask } = await start(runs(length));
-    const query = `{ project(id: "ada.mnist") { experiments { summary { groups(by: ${JSON.stringify(names)}, metrics: []) { count } } } } }`;
+    const by = names.map((name) => `{ parameter: "${name}" }`);
+    const query = `{ project(id: "ada.mnist") { experiments { summary { breakdown(by: [${by.join(", ")}], metrics: []) { count } } } } }`;
     expect(await ask(query)).toEqual({
-      data: { project: { experiments: { summary: { groups: [{ count: 30 }] } } } },
+      data: { project: { experiments: { summary: { breakdown: [{ count: 30 }] } } } },
     });
     const before = looks();
     await ask(query);

@@ -61,7 +61,7 @@ test("long integers keep their digits as parameters and are numbers as metrics",
       "parameters { name value } latestMetrics { value raw }",
     ),
   ).toBe(
-    `[{"declarations":[{"name":"all","value":[1,${seed}]},{"name":"seed","value":${seed}},{"name":"small","value":-9007199254740991}],` +
+    `[{"parameters":[{"name":"all","value":[1,${seed}]},{"name":"seed","value":${seed}},{"name":"small","value":-9007199254740991}],` +
       `"latestMetrics":[{"value":null,"raw":{"ids":[9007199254740992,"x"]}},{"value":100000000000000000000,"raw":100000000000000000000},` +
       `{"value":0.12345678901234566,"raw":0.12345678901234566},{"value":12345678901234567000,"raw":12345678901234567000}]}]`,
   );

@@ -76,7 +76,12 @@ const admission: readonly Entry[] = [
   ...idEntries(["entity(id: $x)", "entities(ids: [$x])"], "id ... on Trackable { uuid }", anyButProject),
   ...idEntries(["project(id: $x)"], "isPublic", [...anyButProject, ...idsBut("Project"), ...NAMES]),
   ...idEntries(COMMANDS, "__typename", [...anyButRun, AMBIGUOUS], "mutation"),
-  ...textEntries(["node(name: $x) { uuid }"], UNFIT),
+  // Any other text is a name.
+  ...idEntries(["node(id: $x)"], "uuid", [...UNFIT, globalId("Node:.."), ...idsBut("Node")]),
+  {
+    query: "query ($x: String!) { user(username: $x) { id } }",
+    texts: [...UNFIT, globalId("User:a/b"), ...idsBut("User")],
+  },
   ...textEntries(
     ["statuses", "metrics", "jobs"].map((list) => `${EXPERIMENT} { ${list}(after: $x) { totalCount } }`),
     NO_CURSORS,
@@ -127,15 +132,6 @@ describe("a number outside its bounds is refused before anything is sent, and on
     for (const number of [least, most]) expect(await codes(query, number)).toEqual([]);
     expect(service.calls()).toHaveLength(2);
   });
-
-  test("in node(sequence: $x), which may be 0", async () => {
-    const { service, codes } = await open();
-    for (const number of beyond.filter((each) => each !== 0))
-      expect(await codes("query ($x: Int) { node(sequence: $x) { uuid } }", number)).toEqual([
-        "BAD_USER_INPUT",
-      ]);
-    expect(service.calls()).toEqual([]);
-  });
 });
 
 test("more ids than 100 are refused before anything is sent", async () => {
@@ -155,15 +151,6 @@ test("one hostile id among others is one null, and the others are there", async 
     errors: [failure("entities.1", "BAD_USER_INPUT", message)],
   });
   expect(service.calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/jobs/3/"]);
-});
-
-test.each([
-  ["neither", "{ node { uuid } }"],
-  ["both", `{ node(name: "node-1", sequence: 1) { uuid } }`],
-])("a machine is named by its name or its number: %s is refused", async (_, query) => {
-  const { service, codes } = await open();
-  expect(await codes(query, null)).toEqual(["BAD_USER_INPUT"]);
-  expect(service.calls()).toEqual([]);
 });
 
 test("a refusal quotes no more than the beginning of what came, and no control character", async () => {

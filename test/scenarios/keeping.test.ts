@@ -9,15 +9,15 @@ import OWNERS from "./bookmarks-of-others.json" with { type: "json" };
 
 /** What is kept of each kind: the run of the demo that is bookmarked and archived, and what its list rows lack. */
 const KINDS = {
-  Experiment: { run: "ada.mnist.experiments.40", wire: "experiments", beyond: "isClone jobCount" },
-  Job: { run: "ada.mnist.jobs.3", wire: "jobs", beyond: "isClone resources" },
+  Experiment: { run: "ada.mnist.experiments.40", wire: "experiments", beyond: "cloningStrategy jobCount" },
+  Job: { run: "ada.mnist.jobs.3", wire: "jobs", beyond: "cloningStrategy resources" },
   BuildJob: { run: "ada.mnist.builds.4", wire: "builds", beyond: "commit dockerfile" },
   Group: { run: "ada.mnist.groups.1", wire: "groups", beyond: "content currentIteration" },
 } as const;
 type KindName = keyof typeof KINDS;
 const KIND_NAMES = Object.keys(KINDS) as KindName[];
 
-/** The name that the service has for it, and its kind as `KeptKind` spells it. */
+/** The name that the service has for it, and its kind as `BookmarkableKind` spells it. */
 const nameOf = (kind: KindName) => KINDS[kind].run.replace(/\.(?:experiments|groups)\./, ".");
 const enumOf = (kind: KindName) => (kind === "BuildJob" ? "BUILD_JOB" : kind.toUpperCase());
 
@@ -81,8 +81,8 @@ describe("a run that is kept", () => {
 
 describe("what somebody else keeps", () => {
   const document = `query ($id: ID!) { entity(id: $id) { ... on User {
-    bookmarks { nodes { ... on Run { uniqueName isBookmarked } } totalCount }
-    archives { totalCount }
+    bookmarks(kind: EXPERIMENT) { nodes { reference isBookmarked } totalCount }
+    archives(kind: EXPERIMENT) { totalCount }
   } } }`;
 
   // A superuser does not see whether it is a bookmark of that user or of the superuser as well: this is read.
@@ -130,10 +130,10 @@ test("an archived run whose record a server no longer shows is still told by its
     errors: [],
   });
   const listed = await ask(
-    "{ viewer { archives(kind: JOB) { nodes { ... on Job { status isArchived isClone } } } } }",
+    "{ viewer { archives(kind: JOB) { nodes { ... on Job { status isArchived resources } } } } }",
   );
   expect(outcomeOf(listed)).toMatchObject({
-    data: { viewer: { archives: { nodes: [{ status: "FAILED", isArchived: true, isClone: null }] } } },
-    errors: [{ at: "viewer.archives.nodes.0.isClone", code: "NOT_FOUND" }],
+    data: { viewer: { archives: { nodes: [{ status: "FAILED", isArchived: true, resources: null }] } } },
+    errors: [{ at: "viewer.archives.nodes.0.resources", code: "NOT_FOUND" }],
   });
 });

@@ -24,7 +24,7 @@ test("parameters are told by name, in order, whatever their names", async () => 
           { name: "opt", value: null },
         ],
         some: [{ name: "lr", value: 0.1 }],
-        lr: 0.1,
+        lr: { value: 0.1 },
         none: null,
       },
     },
@@ -65,7 +65,7 @@ test("a metric is found by its name, else by its path", async () => {
           { name: "m.acc.top", value: 0.5, raw: 0.5 },
           { name: "m.loss", value: 1, raw: 1 },
         ],
-        lastMetricValue: 0.5,
+        latestMetric: { value: 0.5 },
       },
     },
   });
@@ -83,7 +83,7 @@ test("names lead through eight levels of objects; a deeper object is a value", a
     some: parameters(names: ["${EIGHT}", "${EIGHT}.k8", "k0.k1"]) { name }`;
   expect(await ask({ declarations: nested(9, 1) }, selection)).toEqual({
     data: {
-      experiment: { value: { k8: 1 }, deeper: null, some: [{ name: "k0.k1" }, { name: EIGHT }] },
+      experiment: { value: { value: { k8: 1 } }, deeper: null, some: [{ name: "k0.k1" }, { name: EIGHT }] },
     },
   });
 });
@@ -95,7 +95,7 @@ test("parameters whose keys have dots are found; of two ways the longest first k
   expect(await ask({ declarations }, selection)).toEqual({
     data: {
       experiment: {
-        declarations: [
+        parameters: [
           { name: ".z", value: 5 },
           { name: "a.b", value: { c: 3 } },
           { name: "a.b.c", value: 3 },

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { ExperimentPageDocument } from "../generated/graphql.ts";
 import { startDemoGateway, startDemoService, tokenOf } from "../support/demo-gateway.ts";
 import { RELEASE_04, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { startRounds } from "./rounds.ts";
 
 const E42 = "ada/mnist/experiments/42";
@@ -75,13 +76,24 @@ test.each([
 
 test("a machine's summary costs the cluster document, its details one request more", async () => {
   const { ask, calls } = await startDemoGateway();
-  await ask(`{ node(name: "node-1") { memory } }`);
+  await ask(`{ node(id: "node-1") { memory } }`);
   expect(calls()).toEqual(["GET cluster/"]);
-  await ask(`{ node(name: "node-1") { memory kubeletVersion } }`);
+  await ask(`{ node(id: "node-1") { memory kubeletVersion } }`);
   expect(calls()).toEqual(["GET cluster/", "GET nodes/1"]);
-  const { data } = await ask<{ node: object }, object>(
-    `{ node(sequence: 3) { name memory kubeletVersion } }`,
-  );
-  expect(calls()).toEqual(["GET nodes/3"]);
-  expect(data.node).toMatchObject({ name: "gpu-node.eu-1", memory: 270_144_200_704 });
+});
+
+test("a machine is found by its id and by its name, also by one with a dot", async () => {
+  const { ask, calls } = await startDemoGateway();
+  for (const id of ["gpu-node.eu-1", globalId("Node:gpu-node.eu-1")]) {
+    const { data } = await ask<{ node: object }, object>(
+      "query ($id: ID!) { node(id: $id) { id name memory kubeletVersion } }",
+      { id },
+    );
+    expect(data.node).toMatchObject({
+      id: globalId("Node:gpu-node.eu-1"),
+      name: "gpu-node.eu-1",
+      memory: 270_144_200_704,
+    });
+    expect(calls()).toEqual(["GET cluster/", "GET nodes/3"]);
+  }
 });

@@ -18,7 +18,7 @@ test("a machine is a ClusterNode and everything with an id a Node", async () => 
       `query ($id: ID!, $job: ID!) {
         node(id: $id) { __typename id ... on ClusterNode { name memory } }
         nodes(ids: [$job]) { __typename ... on Run { rawStatus } }
-        clusterNode(name: "node-1") { __typename id name memory }
+        clusterNode(id: "node-1") { __typename id name memory }
         job: trainingJob(id: "ada.mnist.jobs.2") { nodeScheduled { __typename id } }
         __type(name: "Node") { kind description fields { name } }
       }`,
@@ -69,7 +69,7 @@ test("mutations, inputs, payloads and connections follow the type they are calle
         updateTrainingJob(id: $id, input: $input) {
           __typename job { __typename description project { jobs(first: 1) { __typename } } }
         }
-        bookmarkBuildJob(id: "ada.mnist.builds.1") { __typename }
+        updateBuildJob(id: "ada.mnist.builds.1", input: $input) { __typename }
         stopTrainingJob(id: "${globalId("Group:ada/mnist/1")}") { __typename }
       }`,
       { id, input: { description: "renamed" } },
@@ -84,7 +84,7 @@ test("mutations, inputs, payloads and connections follow the type they are calle
           project: { jobs: { __typename: "TrainingJobConnection" } },
         },
       },
-      bookmarkBuildJob: { __typename: "BuildJobPayload" },
+      updateBuildJob: { __typename: "BuildJobPayload" },
       stopTrainingJob: null,
     },
     errors: [{ message: "id: expected the id of a Job, got the id of a Group" }],

@@ -110,14 +110,14 @@ describe("a response of the service", () => {
 
   test("is kept five times as long if it is the cluster, a machine or a run that has ended", async () => {
     const service = await startRecords({
-      "cluster/": { version_api: {}, nodes: [] },
-      "nodes/2": { sequence: 2, name: "node-2" },
+      "cluster/": { version_api: {}, nodes: [{ sequence: 2, name: "node-2" }] },
+      "nodes/2": { sequence: 2, name: "node-2", kubelet_version: "v1" },
       "ada/mnist/builds/1/": { id: 1, last_status: "succeeded", finished_at: "2026-06-01T12:00:00Z" },
       "ada/mnist/builds/2/": { id: 2, last_status: "running", finished_at: null },
     });
     const { gateway, advance } = await startKeeping(service);
     const all = `{
-      cluster { id } node(sequence: 2) { name }
+      cluster { id } node(id: "node-2") { kubeletVersion }
       ended: buildJob(id: "ada.mnist.builds.1") { status } running: buildJob(id: "ada.mnist.builds.2") { status }
     }`;
     expect(await codesOf(gateway, all)).toEqual(["ok"]);

@@ -55,7 +55,7 @@ export const resourceType = <R extends object, At extends Address>(
   const interfaces = [
     Entity,
     ...(isBookmarkable ? [Bookmarkable] : []),
-    ...(statuses ? [Trackable] : []),
+    ...(run || statuses ? [Trackable] : []),
     ...(run ? [Run] : []),
     ...(logs ? [Loggable] : []),
   ] as never[];

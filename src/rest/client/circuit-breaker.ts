@@ -23,7 +23,7 @@ const [CALLERS = 0] = ORIGINS;
 /** Stands for the caller, the route and the path of a probe. */
 const PROBE = ["probe", "probe", "probe"];
 
-const OPEN = "The service failed again and again and is not asked for a moment.";
+const CIRCUIT_OPEN = "The service failed again and again and is not asked for a moment.";
 
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
@@ -109,7 +109,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
     /** Admits a request and returns its generation. Throws `GatewayError` unless the circuit is closed. */
     enter: (): number => {
       if (probeAt === null) return generation;
-      throw new GatewayError("UPSTREAM_UNAVAILABLE", OPEN, { retryAfterSeconds: PAUSE_MS / 1000 });
+      throw new GatewayError("UPSTREAM_UNAVAILABLE", CIRCUIT_OPEN, { retryAfterSeconds: PAUSE_MS / 1000 });
     },
     /** Records what the outcome of a request shows about the service. `origin`: its caller, its route and its path, by keys. */
     leave: (begun: number, origin: readonly string[], shown: UpstreamHealth): void => {

@@ -30,7 +30,7 @@ const Header = `fragment Header_run on Run {
   uniqueName
   status
   project { name }
-  ... on Experiment { isClone }
+  ... on Experiment { cloningStrategy }
 }`;
 
 test("a fragment on an interface shows its part of the store, for any kind of run", async () => {
@@ -44,7 +44,7 @@ test("a fragment on an interface shows its part of the store, for any kind of ru
     uniqueName: "ada.mnist.42",
     status: "SUCCEEDED",
     project: { name: "mnist" },
-    isClone: true,
+    cloningStrategy: "RESTART",
   });
   const job = await load("PageQuery", { id: "Sm9iOmFkYS9tbmlzdC8y" });
   expect(await read("Header_run", job["run"])).toEqual({
