@@ -101,12 +101,12 @@ const exported = (path: string) => (): Sent => ({ path: `/export/ada.mnist/${pat
 
 export const WALKS: Readonly<Record<string, (shape: Shape) => Sent>> = {
   "Experiment.status": ofExperiment("status"),
-  "Experiment.declarations": ofExperiment("parameters { name value }"),
-  "Experiment.declarations(names)": ofExperiment("parameters(names: $names) { name }"),
-  "Experiment.declaration": ofExperiment("parameter(name: $name) { value }"),
+  "Experiment.parameters": ofExperiment("parameters { name value }"),
+  "Experiment.parameters(names)": ofExperiment("parameters(names: $names) { name }"),
+  "Experiment.parameter": ofExperiment("parameter(name: $name) { value }"),
   "Experiment.latestMetrics": ofExperiment("latestMetrics { name }"),
   "Experiment.latestMetrics(names)": ofExperiment("latestMetrics(names: $names) { name raw }"),
-  "Experiment.lastMetricValue": ofExperiment("latestMetric(name: $name) { value }"),
+  "Experiment.latestMetric": ofExperiment("latestMetric(name: $name) { value }"),
   "Experiment.tags": ofExperiment("tags"),
   "Experiment.resources": ofExperiment("resources"),
   "Experiment.config": ofExperiment("config { build { image } }"),
@@ -123,8 +123,8 @@ export const WALKS: Readonly<Record<string, (shape: Shape) => Sent>> = {
   "rows with parameters": ofRows("parameters { name }"),
   "ExperimentSummary.parameters": ofFigures("parameters { name }"),
   "ExperimentSummary.metrics": ofFigures("metrics(names: $names) { name }"),
-  "ExperimentSummary.groups": ofFigures(
-    `groups(by: ["tag", "k0", "p1"], metrics: $names) { count metrics { name } }`,
+  "ExperimentSummary.breakdown": ofFigures(
+    `breakdown(by: [{ property: TAG }, { parameter: "k0" }, { parameter: "p1" }], metrics: $names) { count metrics { name } }`,
   ),
   "ExperimentSummary.importance": ofFigures("importance(metric: $name) { name }"),
   "ExperimentSummary.best": ofFigures("best(metric: $name, direction: ASC) { id }"),
@@ -134,7 +134,7 @@ export const WALKS: Readonly<Record<string, (shape: Shape) => Sent>> = {
       .join(" ")}"`,
   ),
   "a filter by tags": filtered("allTags: $names"),
-  "a filter by parameters": filtered("declarations: [{ name: $name, values: $names }]"),
+  "a filter by parameters": filtered("parameters: [{ name: $name, values: $names }]"),
   "a filter by metrics": filtered("metrics: [{ name: $name, lessThan: 1 }]"),
   compareExperiments: (shape) => ({
     query: `query ($ids: [ID!]!) { compareExperiments(ids: $ids, onlyDifferences: ${shape.areKnown}) { parameters { differs } origin { differs } metrics { name } } }`,

@@ -22,7 +22,7 @@ const ROW = `fragment Row on Experiment {
 
 const LONG_ROW = `fragment Row on Experiment {
   internalId uuid name uniqueName user { username } description createdAt updatedAt startedAt finishedAt status
-  project { uniqueName } jobCount isClone isBookmarked latestMetrics { name value } config { raw }
+  project { uniqueName } jobCount isBookmarked latestMetrics { name value } config { raw }
   buildJob {
     internalId uuid name uniqueName user { username } description createdAt updatedAt startedAt finishedAt status
     project { uniqueName } config { raw } nodeScheduled { name } jobCount experimentCount dockerfile commit isBookmarked

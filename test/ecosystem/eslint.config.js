@@ -26,12 +26,14 @@ const rule = (name, value) => ({ [`@graphql-eslint/${name}`]: value });
 
 /** Values: they belong to their parent, and a cache that kept them by an id of their own would mix them up. */
 const VALUES = [
+  "Breakdown",
   "BuildConfig",
   "CodeReference",
   "ComparedValues",
   "DataReference",
-  "DeclarationValue",
+  "ExperimentComparison",
   "ExperimentCounts",
+  "ExperimentSummary",
   "GatewayInfo",
   "GatewayLimits",
   "Gpu",
@@ -54,16 +56,14 @@ const VALUES = [
   "PageInfo",
   "ParameterImportance",
   "ParameterRange",
+  "ParameterValue",
   "ParameterValueCount",
   "PlatformVersion",
   "RandomSearch",
   "ResourceAmount",
   "Resources",
   "RunCommand",
-  "ExperimentComparison",
   "RunConfig",
-  "Breakdown",
-  "ExperimentSummary",
   "RunUpdate",
   "StatusCount",
 ];

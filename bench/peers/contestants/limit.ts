@@ -70,7 +70,6 @@ const longRow = (experiment: Experiment, build: Build, group: Group) => ({
   startedAt: experiment.started_at,
   finishedAt: experiment.finished_at,
   jobCount: experiment.num_jobs,
-  isClone: experiment.is_clone,
   isBookmarked: experiment.bookmarked,
   latestMetrics: named(experiment.last_metric),
   config: { raw: experiment.config },

@@ -157,7 +157,6 @@ const ExperimentType = builder.objectRef<Experiment>("Experiment").implement({
   interfaces: [Run],
   fields: (t) => ({
     jobCount: t.exposeInt("num_jobs"),
-    isClone: t.exposeBoolean("is_clone"),
     latestMetrics: t.field({ type: [MetricValue], resolve: ({ last_metric }) => named(last_metric) }),
     config: t.field({ type: Raw, resolve: ({ config }) => config }),
     buildJob: t.field({

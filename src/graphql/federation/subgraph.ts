@@ -91,7 +91,7 @@ const NULLABILITY = buildSchema(
 
 /** Matches fields that are null only with an error, as lines of SDL: results of look-ups, commands and reads, and values derived from them. */
 const NULL_WITH_ERROR =
-  /^(?:Query|Mutation|\w+Payload)\..*[^!]$|: \w+Connection$|^Experiment\.metricS|\.summary:|^RunSummary\..*]$|^(?:ExperimentJob|MetricRecord)\.experiment:|\.subject:/;
+  /^(?:Query|Mutation|\w+Payload)\..*[^!]$|: \w+Connection$|^Experiment\.metricS|\.summary:|^ExperimentSummary\..*]$|^(?:ExperimentJob|MetricRecord)\.experiment:|\.subject:/;
 
 /** Matches lists whose items are null only with an error. */
 const ITEMS_NULL_WITH_ERROR = /\.entities: /;
