@@ -19,6 +19,7 @@ import "./types/experiment.ts";
 import "./types/run-lookups.ts";
 import "./types/run-mutations.ts";
 import "./types/create-run.ts";
+import "./types/active-runs.ts";
 import "./types/all-runs.ts";
 import "./types/project.ts";
 import "./types/record-metrics.ts";

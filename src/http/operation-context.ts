@@ -22,6 +22,8 @@ interface OperationSource {
 
 interface OperationState {
   session: Session | null;
+  /** Results of `once`, by key. */
+  readonly reads: Map<string, Promise<unknown>>;
   /** Results of `memoized`, by source and arguments. */
   readonly computed: Map<object, Map<string, Promise<unknown>>>;
   /** The last long computation that was queued; never rejects. */
@@ -58,7 +60,7 @@ export class OperationContext implements Context {
     dependencies: GatewayDependencies,
     source: OperationSource,
     path: ResponsePath | null = null,
-    state: OperationState = { session: null, computed: new Map(), work: Promise.resolve() },
+    state: OperationState = { session: null, reads: new Map(), computed: new Map(), work: Promise.resolve() },
   ) {
     const { operationTrace = null } = source;
     this.gateway = dependencies.details;
@@ -88,6 +90,13 @@ export class OperationContext implements Context {
     const scheme = "encrypted" in socket ? "https" : "http";
     const { publicUrl, prefix } = this.#dependencies;
     return publicUrl ?? new URL(`${scheme}://${headers.host ?? "localhost"}`).origin + prefix;
+  }
+
+  once<Result>(key: string, read: () => Promise<Result>): Promise<Result> {
+    // Safe: reads with one key have the same result type.
+    const result = (this.#state.reads.get(key) as Promise<Result> | undefined) ?? read();
+    this.#state.reads.set(key, result);
+    return result;
   }
 
   memoized<Result>(source: object, args: readonly unknown[], steps: () => Steps<Result>): Promise<Result> {

@@ -33,6 +33,8 @@ export interface Context extends TracedContext {
   readonly at: ((path: ResponsePath) => Context) | null;
   /** Runs long work in time slices, fairly among callers. Never resolves when the operation is stopped. */
   readonly runCooperatively: <Result>(steps: Steps<Result>) => Promise<Result>;
+  /** Starts a read once for all fields of the operation with the same key. */
+  readonly once: <Result>(key: string, read: () => Promise<Result>) => Promise<Result>;
   /** Runs the steps once for all fields of the operation with the same source and the same arguments. */
   readonly memoized: <Result>(
     source: object,
