@@ -18,7 +18,8 @@ import { Experiment, type ExperimentResource } from "../core/refs.ts";
 import { isInRows } from "../types/scan.ts";
 import { namesArg } from "../types/metrics.ts";
 import { RunStatusEnum } from "../types/status.ts";
-import { missingName, OrderDirection, runListOf } from "../types/run-list.ts";
+import { missingName } from "../types/gateway-order.ts";
+import { OrderDirection, runListOf } from "../types/run-list.ts";
 import {
   bestOf,
   breakdownOf,

@@ -31,6 +31,8 @@ export interface Connection<Node> extends Omit<Slice<unknown>, "items"> {
 export interface WholeList<Node, Item extends object = object> {
   readonly records: readonly Item[];
   readonly nodeAt: (index: number) => Node | null;
+  /** Number of rows that were read, also of those that do not match. */
+  readonly scannedRows: number;
   /** Length of the list by the service's count; null when unknown. */
   readonly total: number | null;
   readonly isComplete: boolean;

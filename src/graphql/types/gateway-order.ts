@@ -7,6 +7,7 @@ import type { Server } from "../../rest/api/server.ts";
 import type { WholeList } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { compareText, sorted } from "../core/cooperative-algorithms.ts";
+import { quote } from "../core/ids.ts";
 import { makeEach, type Steps } from "../core/steps.ts";
 import { isInRows } from "./scan.ts";
 import { finite } from "./series.ts";
@@ -22,8 +23,10 @@ export interface SortKey {
   /** The keys of rows that are compared. */
   readonly keys: readonly string[];
   readonly direction: MetricDirection;
-  /** The value of a row at a time in milliseconds; null for a row that the list omits. */
-  readonly valueOf: (row: RunnableRecord, now: number) => Value | null;
+  /** The name of the parameter that is compared. */
+  readonly parameter?: string;
+  /** The value of a row at a time in milliseconds; null for a row that the list omits, undefined for one without the parameter. */
+  readonly valueOf: (row: RunnableRecord, now: number) => Value | null | undefined;
 }
 
 export const byDuration = (direction: MetricDirection): SortKey => ({
@@ -36,10 +39,11 @@ export const byDuration = (direction: MetricDirection): SortKey => ({
 export const byParameter = (name: string, direction: MetricDirection): SortKey => ({
   argument: "order.by.parameter",
   keys: ["declarations"],
+  parameter: name,
   direction,
   valueOf: ({ declarations }: Partial<ExperimentRecord>) => {
     const value = valueAt(declarations, name);
-    return typeof value === "string" ? value : finite(value);
+    return typeof value === "string" || value === undefined ? value : finite(value);
   },
 });
 
@@ -48,6 +52,10 @@ export function requireSortKeys({ argument, keys }: SortKey, server: Server, rec
   if (!keys.every((key) => isInRows(server, record, key)))
     throw notOffered(`\`${argument}\` for such a list`);
 }
+
+/** The error of a name that no experiment of a list has. */
+export const missingName = (argument: string, kind: "metric" | "parameter", name: string): InputError =>
+  new InputError(`${argument}: expected a ${kind} of the list, got ${quote(name)}, which no experiment has`);
 
 /** Compares numbers before strings. */
 const compare = (one: Value, other: Value): number =>
@@ -59,31 +67,41 @@ const compare = (one: Value, other: Value): number =>
         ? -1
         : 1;
 
-/** The rows of a list that have a value, sorted. Equal values keep the order of the list. Throws `InputError` for a list that was not read to its end. */
+/**
+ * The rows of a list that have a value, sorted. Equal values keep the order of the list. Throws `InputError` for a list that was not read to its
+ * end, and for a parameter that no row has.
+ */
 export async function sortedRows<Row extends RunnableRecord>(
-  { records, isComplete }: Pick<WholeList<unknown, Row>, "records" | "isComplete">,
-  { argument, direction, valueOf }: SortKey,
+  {
+    records,
+    scannedRows,
+    isComplete,
+  }: Pick<WholeList<unknown, Row>, "records" | "scannedRows" | "isComplete">,
+  key: SortKey,
   context: Context,
 ): Promise<readonly Row[]> {
+  const { argument } = key;
   if (!isComplete)
     throw new InputError(
       `${argument}: expected a list of at most ${context.gateway.maxScannedRows} runs, because the gateway sorts it; narrow it with \`filter\``,
     );
-  context.onScan?.([argument], records.length);
-  const now = context.session.upstreamTime();
-  return context.runCooperatively(sort(records, (row) => valueOf(row, now), direction));
+  context.onScan?.([argument], scannedRows);
+  return context.runCooperatively(sort(records, key, context.session.upstreamTime()));
 }
 
-function* sort<Row>(
+function* sort<Row extends RunnableRecord>(
   rows: readonly Row[],
-  valueOf: (row: Row) => Value | null,
-  direction: MetricDirection,
+  { argument, parameter, direction, valueOf }: SortKey,
+  now: number,
 ): Steps<readonly Row[]> {
+  let isFound = rows.length === 0;
   const valued = yield* makeEach(rows, function* (row) {
     yield;
-    const value = valueOf(row);
-    return value === null ? null : { row, value };
+    const value = valueOf(row, now);
+    isFound ||= value !== undefined;
+    return value == null ? null : { row, value };
   });
+  if (!isFound && parameter !== undefined) throw missingName(argument, "parameter", parameter);
   const sign = direction === "ASC" ? 1 : -1;
   const inOrder = yield* sorted(valued, (one, other) => sign * compare(one.value, other.value));
   return inOrder.map(({ row }) => row);

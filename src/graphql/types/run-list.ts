@@ -1,20 +1,26 @@
 import type { InputShapeFromFields } from "@pothos/core";
-import { InputError } from "../../errors.ts";
 import { capital, listOf, type RunKind as Row, runs } from "../../rest/api/kinds.ts";
 import type { Condition, ListRequest } from "../../rest/api/list-query.ts";
 import type { MetricDirection, Order } from "../../rest/api/profile.ts";
 import type { ExperimentRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { type Slice, readSlice, sliceOf } from "../../rest/session/pagination.ts";
+import { type Slice, readSlice, sorting } from "../../rest/session/pagination.ts";
 import { arg, builder, enumType } from "../core/builder.ts";
 import { connect, type Connection, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { quote, requires } from "../core/ids.ts";
+import { requires } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { type RunRef, runRefs, type RunResource } from "../core/refs.ts";
 import { type Address, toResource } from "../core/resource.ts";
-import { byDuration, byParameter, requireSortKeys, type SortKey, sortedRows } from "./gateway-order.ts";
+import {
+  byDuration,
+  byParameter,
+  missingName,
+  requireSortKeys,
+  type SortKey,
+  sortedRows,
+} from "./gateway-order.ts";
 import { both, finding, type IsMatch, readPage, readEntireList } from "./scan.ts";
 import { checkGroups, checkKinds, divide, RunFilterInput } from "./run-filter.ts";
 
@@ -87,7 +93,7 @@ const RunOrderKey = builder.inputType("RunOrderKey", {
     }),
     parameter: t.string({
       description:
-        "Name of a parameter, numbers before strings. The gateway sorts the list: see `RunOrder`. Experiments without a number or a string of it are omitted.",
+        "Name of a parameter, numbers before strings. The gateway sorts the list: see `RunOrder`. Experiments without a number or a string of it are omitted; a name that none has is `BAD_USER_INPUT`.",
     }),
   }),
 });
@@ -239,10 +245,10 @@ export async function readRuns(
     return { ...all, nodeAt };
   };
   if (sort && !isOnlySummary) {
+    const pageOf = sorting(ordered, given, server.profile.paging);
     const all = await readWhole(gateway.maxScannedRows);
     const rows = await sortedRows(all, sort, context);
-    const sorted = connect(sliceOf(rows, all.records.length, ordered, given, server.profile.paging), toNode);
-    return { ...sorted, readAll };
+    return { ...connect(pageOf(rows, all.scannedRows), toNode), readAll };
   }
   const page = await readPage(isOnlySummary ? whole : ordered, { ...request, find, see }, toNode, context);
   if (metricOrder && given.after === null && (!given.offset || page.count === 0)) {
@@ -267,10 +273,6 @@ async function requireMetric(
   if (!first && (await readRest()).items.length === 0) return;
   throw missingName("order.by.metric", "metric", name);
 }
-
-/** The error of a name that no experiment of a list has. */
-export const missingName = (argument: string, kind: "metric" | "parameter", name: string): InputError =>
-  new InputError(`${argument}: expected a ${kind} of the list, got ${quote(name)}, which no experiment has`);
 
 /** The fields of experiments that read metrics. The metrics of all experiments of a group are one list. */
 const OF_METRICS = ["metrics", "metricSeries", "metricSummaries"];

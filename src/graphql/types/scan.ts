@@ -114,14 +114,14 @@ export async function readEntireList<At, Item extends object>(
 ): Promise<Omit<WholeList<unknown, Item>, "nodeAt">> {
   const pages = new PageIterator(list, START, maxSize);
   const rows: Item[] = [];
-  let [read, total]: [number, number | null] = [0, null];
+  let [read, total, isCut]: [number, number | null, boolean] = [0, null, false];
   do {
     const next = await pages.next(session, Math.min(maxSize, most - read)).catch((error: unknown) => {
       // A limit of the operation ends the list early. It is not an error.
       if (read > 0 && isGatewayError(error, "REQUEST_LIMIT_EXCEEDED", "PAGE_LIMIT_REACHED")) return null;
       throw error;
     });
-    if (!next) return { records: rows, total, isComplete: false };
+    if (!next) return { records: rows, scannedRows: read, total, isComplete: false };
     if (!find) total ??= next.page.count ?? null;
     // The upstream service may send more rows than requested.
     const given = next.rest.slice(0, most - read);
@@ -129,10 +129,11 @@ export async function readEntireList<At, Item extends object>(
       const row = given[index];
       if (row) rows.push(row);
     }
-    read += next.rest.length;
+    read += given.length;
+    isCut = given.length < next.rest.length;
   } while (read < most && !pages.isDone());
-  const isComplete = pages.isDone() && read <= most;
-  return { records: rows, total: total ?? (isComplete ? rows.length : null), isComplete };
+  const isComplete = pages.isDone() && !isCut;
+  return { records: rows, scannedRows: read, total: total ?? (isComplete ? rows.length : null), isComplete };
 }
 
 /* Conditions that the query language of servers cannot express, which the gateway tests itself. */

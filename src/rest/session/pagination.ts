@@ -126,26 +126,29 @@ export async function readSlice<At, Item>(
   };
 }
 
-/** A page of the rows of a whole list, which the caller has sorted. Throws `InputError` for a cursor of another list. */
-export function sliceOf<At, Item>(
-  rows: readonly Item[],
-  scannedRows: number,
-  list: List<At, Item>,
+/**
+ * Prepares a page of a list that the caller reads as a whole and sorts. Returns a function that cuts the page out of the sorted rows. Throws
+ * `InputError` for a cursor of another list.
+ */
+export function sorting<At>(
+  list: List<At, unknown>,
   { first, maxSize, after, offset = null }: SliceRequest,
   paging: Paging,
-): Slice<Item> {
+) {
   const mark = listFingerprint(list);
   const from = after === null ? (offset ?? 0) : parseCursor(after, mark, paging, maxSize).skip;
-  const items = rows.slice(from, from + (first ?? maxSize));
-  const cursorAt = (index: number): string => formatCursor({ query: {}, skip: from + index + 1 }, mark);
-  return {
-    items,
-    cursorAt,
-    endCursor: () => (items.length > 0 ? cursorAt(items.length - 1) : null),
-    hasNext: from + items.length < rows.length,
-    hasPrevious: from > 0 && rows.length > 0,
-    count: rows.length,
-    scan: { scannedRows, isComplete: true },
+  return <Item>(rows: readonly Item[], scannedRows: number): Slice<Item> => {
+    const items = rows.slice(from, from + (first ?? maxSize));
+    const cursorAt = (index: number): string => formatCursor({ query: {}, skip: from + index + 1 }, mark);
+    return {
+      items,
+      cursorAt,
+      endCursor: () => (items.length > 0 ? cursorAt(items.length - 1) : null),
+      hasNext: from + items.length < rows.length,
+      hasPrevious: from > 0 && rows.length > 0,
+      count: rows.length,
+      scan: { scannedRows, isComplete: true },
+    };
   };
 }
 

@@ -257,14 +257,9 @@ test.skipIf(!hasBrowser)(
 test.skipIf(!hasBrowser)("texts stay texts when a run is restarted with another parameter", async () => {
   const { page, ask, complaints } = await openAt("");
   const { data } = await ask<{ restartExperiment: { experiment: { uniqueName: string } } }, object>(
-    `mutation ($parameters: [ParameterInput!]) { restartExperiment(id: "ada.mnist.1.10", input: { parameters: $parameters }) {
-      experiment { uniqueName } } }`,
-    {
-      parameters: Object.entries({ fold: "01", seed: "7", note: "" }).map(([name, value]) => ({
-        name,
-        value,
-      })),
-    },
+    `mutation { restartExperiment(id: "ada.mnist.1.10", input: {
+      parameters: [{ name: "fold", value: "01" }, { name: "seed", value: "7" }, { name: "note", value: "" }]
+    }) { experiment { uniqueName } } }`,
   );
   await page.goto(`${page.url()}#run=${data.restartExperiment.experiment.uniqueName}`);
   await page.getByRole("button", { name: "Restart" }).click();
