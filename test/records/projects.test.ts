@@ -155,6 +155,37 @@ describe("a user by name", () => {
     expect(calls()).toEqual(["GET users/"]);
   });
 
+  test("is found by id as well, with the same requests", async () => {
+    const { ask, calls } = await startProfile();
+    const query = `query ($ada: String!, $grace: String!) {
+      ada: user(username: $ada) { id username email }
+      grace: user(username: $grace) { id username email projects { totalCount } }
+    }`;
+    const answers = [];
+    for (const given of [
+      ["ada", "grace"],
+      [globalId("User:ada"), globalId("User:grace")],
+    ] as const) {
+      answers.push(await ask(query, { ada: given[0], grace: given[1] }));
+      expect(calls()).toEqual(["GET grace", "GET users/"]);
+    }
+    expect(answers[1]).toEqual(answers[0]);
+    expect(answers[0]).toEqual({
+      data: {
+        ada: { id: globalId("User:ada"), username: "ada", email: "ada@example.com" },
+        grace: { id: globalId("User:grace"), username: "grace", email: null, projects: { totalCount: 1 } },
+      },
+    });
+  });
+
+  test("is refused by the id of another kind", async () => {
+    const { ask, calls } = await startProfile();
+    const answer = await ask(`{ user(username: "${globalId("Job:ada/mnist/2")}") { id } }`);
+    const message = "username: expected the id of a User, got the id of a Job";
+    expect(errorsOf(answer)).toEqual([failure("user", "BAD_USER_INPUT", message)]);
+    expect(calls()).toEqual([]);
+  });
+
   test("is BAD_USER_INPUT if the name cannot stand in a path, and UNAUTHENTICATED without a token", async () => {
     const { ask, calls } = await startProfile();
     const wrong = await ask(`{ user(username: "ada/mnist") { id } }`);

@@ -5,14 +5,15 @@ import { RELEASE_04, startBefore } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listIn } from "../support/listed.ts";
 import { startProfile } from "../support/profiles.ts";
+import BOOKMARKABLE from "./bookmarkable.json" with { type: "json" };
 import OWNERS from "./bookmarks-of-others.json" with { type: "json" };
 
-/** What is kept of each kind: the run of the demo that is bookmarked and archived, and what its list rows lack. */
+/** The run of the demo of each kind that is bookmarked and archived. */
 const KINDS = {
-  Experiment: { run: "ada.mnist.experiments.40", wire: "experiments", beyond: "cloningStrategy jobCount" },
-  Job: { run: "ada.mnist.jobs.3", wire: "jobs", beyond: "cloningStrategy resources" },
-  BuildJob: { run: "ada.mnist.builds.4", wire: "builds", beyond: "commit dockerfile" },
-  Group: { run: "ada.mnist.groups.1", wire: "groups", beyond: "content currentIteration" },
+  Experiment: { run: "ada.mnist.experiments.40", wire: "experiments" },
+  Job: { run: "ada.mnist.jobs.3", wire: "jobs" },
+  BuildJob: { run: "ada.mnist.builds.4", wire: "builds" },
+  Group: { run: "ada.mnist.groups.1", wire: "groups" },
 } as const;
 type KindName = keyof typeof KINDS;
 const KIND_NAMES = Object.keys(KINDS) as KindName[];
@@ -79,6 +80,23 @@ describe("a run that is kept", () => {
   });
 });
 
+describe("fields of Bookmarkable, without fragments,", () => {
+  const FIELDS = "__typename id reference name description tags isBookmarked isArchived createdAt updatedAt";
+
+  test.each(BOOKMARKABLE)(
+    "of $list of the kind $kind cost only the list",
+    async ({ list, kind, call, node }) => {
+      const { ask, calls } = await startProfile();
+      expect(
+        await ask(`{ viewer { list: ${list}(kind: ${kind}, first: 1) { nodes { ${FIELDS} } } } }`),
+      ).toEqual({
+        data: { viewer: { list: { nodes: [node] } } },
+      });
+      expect(calls()).toEqual([call, "GET users/"]);
+    },
+  );
+});
+
 describe("what somebody else keeps", () => {
   const document = `query ($id: ID!) { entity(id: $id) { ... on User {
     bookmarks(kind: EXPERIMENT) { nodes { reference isBookmarked } totalCount }
@@ -130,7 +148,7 @@ test("an archived run whose record a server no longer shows is still told by its
     errors: [],
   });
   const listed = await ask(
-    "{ viewer { archives(kind: JOB) { nodes { ... on Job { status isArchived resources } } } } }",
+    "{ viewer { archives(kind: JOB) { nodes { ... on Job { status isArchived resources { raw } } } } } }",
   );
   expect(outcomeOf(listed)).toMatchObject({
     data: { viewer: { archives: { nodes: [{ status: "FAILED", isArchived: true, resources: null }] } } },

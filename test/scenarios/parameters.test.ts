@@ -10,7 +10,7 @@ const ask = async (record: object, selection: string) => {
 };
 
 const NAMES = `all: parameters { name value } some: parameters(names: ["lr", "no"]) { name value }
-  lr: parameter(name: "lr") { value } none: parameter(name: "toString") { value }`;
+  lr: parameter(name: "lr") { value } opt: parameter(name: "opt") { name value } none: parameter(name: "toString") { value }`;
 
 test("parameters are told by name, in order, whatever their names", async () => {
   const declarations = JSON.parse('{"lr": 0.1, "layers": [1, 2], "__proto__": "x", "opt": null}') as object;
@@ -25,13 +25,15 @@ test("parameters are told by name, in order, whatever their names", async () => 
         ],
         some: [{ name: "lr", value: 0.1 }],
         lr: { value: 0.1 },
+        // A parameter that is null is there.
+        opt: { name: "opt", value: null },
         none: null,
       },
     },
   });
 });
 
-const NONE = { experiment: { all: null, some: null, lr: null, none: null } };
+const NONE = { experiment: { all: null, some: null, lr: null, opt: null, none: null } };
 
 test("parameters that are null have no names", async () => {
   expect(await ask({ declarations: null }, NAMES)).toEqual({ data: NONE });
@@ -45,7 +47,9 @@ test.each([
   const message = `declarations: expected an object of names and values, got a ${type} from the service.`;
   expect(answer.data).toEqual(NONE);
   expect(errorsOf(answer)).toEqual(
-    ["all", "some", "lr", "none"].map((at) => failure(`experiment.${at}`, "UPSTREAM_BAD_RESPONSE", message)),
+    ["all", "some", "lr", "opt", "none"].map((at) =>
+      failure(`experiment.${at}`, "UPSTREAM_BAD_RESPONSE", message),
+    ),
   );
 });
 
@@ -55,7 +59,8 @@ test("a metric is found by its name, else by its path", async () => {
   expect(
     await ask(
       { last_metric: metrics },
-      `latestMetrics(names: ${names}) { name value raw } latestMetric(name: "m.acc.top") { value }`,
+      `latestMetrics(names: ${names}) { name value raw } latestMetric(name: "m.acc.top") { value }
+       bad: latestMetric(name: "m.acc.bad") { name value raw } none: latestMetric(name: "m.no") { value }`,
     ),
   ).toEqual({
     data: {
@@ -66,6 +71,8 @@ test("a metric is found by its name, else by its path", async () => {
           { name: "m.loss", value: 1, raw: 1 },
         ],
         latestMetric: { value: 0.5 },
+        bad: { name: "m.acc.bad", value: null, raw: "NaN" },
+        none: null,
       },
     },
   });
