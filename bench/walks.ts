@@ -108,7 +108,7 @@ export const WALKS: Readonly<Record<string, (shape: Shape) => Sent>> = {
   "Experiment.latestMetrics(names)": ofExperiment("latestMetrics(names: $names) { name raw }"),
   "Experiment.latestMetric": ofExperiment("latestMetric(name: $name) { value }"),
   "Experiment.tags": ofExperiment("tags"),
-  "Experiment.resources": ofExperiment("resources"),
+  "Experiment.resources": ofExperiment("resources { raw }"),
   "Experiment.config": ofExperiment("config { build { image } }"),
   "Experiment.statuses": ofExperiment("statuses { nodes { details } }"),
   "Experiment.metrics": ofExperiment("metrics { nodes { values { name } } }"),

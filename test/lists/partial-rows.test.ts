@@ -45,13 +45,13 @@ describe("the rows of a list are partial records", () => {
     ];
     const record = { id: 2, tags: ["old"], resources: { gpu: null } };
     const { ask, calls } = await startRows(rows, { UPSTREAM_PROFILE: "polyaxon-0.2" }, record);
-    expect(await ask(inProject("jobs { nodes { tags resources } }"))).toEqual({
+    expect(await ask(inProject("jobs { nodes { tags resources { raw } } }"))).toEqual({
       data: {
         project: {
           jobs: {
             nodes: [
               { tags: null, resources: null },
-              { tags: ["new"], resources: { gpu: null } },
+              { tags: ["new"], resources: { raw: { gpu: null } } },
             ],
           },
         },
@@ -62,7 +62,7 @@ describe("the rows of a list are partial records", () => {
 
   test("a key that the whole record lacks as well is null, and asked for once", async () => {
     const { ask, calls } = await startRows([{ id: 1 }], {}, { id: 1 });
-    expect(await ask(inProject("jobs { nodes { readme resources tags } }"))).toEqual({
+    expect(await ask(inProject("jobs { nodes { readme resources { raw } tags } }"))).toEqual({
       data: { project: { jobs: { nodes: [{ readme: null, resources: null, tags: null }] } } },
     });
     expect(calls()).toEqual(["GET ada/mnist/jobs", "GET ada/mnist/jobs/1/"]);
@@ -70,7 +70,7 @@ describe("the rows of a list are partial records", () => {
 
   test("a record that has gone since the list was made fails at what is beyond its row", async () => {
     const { ask } = await startRows([{ id: 1, last_status: "running" }]);
-    const answer = await ask(inProject("jobs { nodes { status resources } }"));
+    const answer = await ask(inProject("jobs { nodes { status resources { raw } } }"));
     expect(answer.data).toEqual({ project: { jobs: { nodes: [{ status: "RUNNING", resources: null }] } } });
     expect(errorsOf(answer)).toMatchObject([{ at: "project.jobs.nodes.0.resources", code: "NOT_FOUND" }]);
   });
@@ -111,7 +111,7 @@ describe("a record at which the server fails whenever it is read", () => {
   test("is read from the list; what the row lacks is null with one error", async () => {
     const { ask, calls } = await startCrashing([row]);
     const answer = await ask(
-      `{ experiment(id: "ada.mnist.7") { ${FIELDS} resources config { kind } jobCount } }`,
+      `{ experiment(id: "ada.mnist.7") { ${FIELDS} resources { raw } config { kind } jobCount } }`,
     );
     expect(outcomeOf(answer)).toEqual({
       data: { experiment: { ...known, resources: null, config: null, jobCount: null } },

@@ -56,10 +56,10 @@ test("tells parameters as value, number and text", async () => {
     () => ({ text: json, headers: { "content-type": "application/json" } }),
     RELEASE_04,
   );
-  expect(await ask(`{ experiment(id: "ada.mnist.1") { declarations { name number text } } }`)).toEqual({
+  expect(await ask(`{ experiment(id: "ada.mnist.1") { parameters { name number text } } }`)).toEqual({
     data: {
       experiment: {
-        declarations: [
+        parameters: [
           { name: "act", number: null, text: "relu" },
           { name: "flag", number: null, text: "true" },
           { name: "layers", number: null, text: '[1,"a",{"b":null}]' },
@@ -76,7 +76,7 @@ test("tells parameters as value, number and text", async () => {
 test("writes a long parameter for all fields that show it", async () => {
   const long = Array.from({ length: 20_000 }, (_, index) => index);
   const { ask } = await startBefore(run({ declarations: { long } }), RELEASE_04);
-  const fields = Array.from({ length: 3 }, (_, index) => `a${index}: declarations { text }`).join(" ");
+  const fields = Array.from({ length: 3 }, (_, index) => `a${index}: parameters { text }`).join(" ");
   const shown = [{ text: JSON.stringify(long) }];
   expect(await ask(`{ experiment(id: "ada.mnist.1") { ${fields} } }`)).toEqual({
     data: { experiment: { a0: shown, a1: shown, a2: shown } },
@@ -85,14 +85,17 @@ test("writes a long parameter for all fields that show it", async () => {
 
 const GPUS = "gpus { index name serial uuid memoryBytes raw }";
 
-const node = (gpus: unknown) => ({ "nodes/1": { name: "n", sequence: 1, gpus } });
+const node = (gpus: unknown) => ({
+  "cluster/": { nodes: [{ name: "n", sequence: 1 }] },
+  "nodes/1": { name: "n", sequence: 1, gpus },
+});
 
 test("lists the GPUs of a machine", async () => {
   const raw = { uuid: "3c", index: 0, serial: "GPU-1", name: "Tesla K80", memory: 11_995_578_368, x: 1 };
   const { ask, service } = await startBefore(node([raw, {}]), RELEASE_04);
   const unknown = { index: null, name: null, serial: null, uuid: null, memoryBytes: null };
   const { memory: memoryBytes, x: _, ...known } = raw;
-  expect(await ask(`{ node(sequence: 1) { ${GPUS} } }`)).toEqual({
+  expect(await ask(`{ node(id: "n") { ${GPUS} } }`)).toEqual({
     data: {
       node: {
         gpus: [
@@ -102,11 +105,11 @@ test("lists the GPUs of a machine", async () => {
       },
     },
   });
-  expect(service.inOrder()).toEqual(["GET nodes/1"]);
+  expect(service.inOrder()).toEqual(["GET cluster/", "GET nodes/1"]);
 });
 
 test("has no list of GPUs that is not one of objects, and logs it", async () => {
   const { ask, logged } = await startBefore(node([{ index: 0 }, "GPU-1"]), RELEASE_04);
-  expect(await ask(`{ node(sequence: 1) { ${GPUS} } }`)).toEqual({ data: { node: { gpus: null } } });
+  expect(await ask(`{ node(id: "n") { ${GPUS} } }`)).toEqual({ data: { node: { gpus: null } } });
   expect(logged()).toContain('"place":"gpus"');
 });

@@ -29,7 +29,7 @@ const { property, time, fromAddress } = fieldsOf(Project.kind);
 /** Source: release 0.4 of the server; the service's document has no record of projects. */
 resourceType(
   Project,
-  "A project, which contains runs. Its names, owner, URLs and lists follow from its address; other fields are those of its record and require `PROJECT_RECORDS`.",
+  "A project, which contains runs. Name, owner, URLs and lists follow from the id and cost no request for the project; all other fields are read, and require `PROJECT_RECORDS`.",
   (t) => ({
     uuid: t.string(property("uuid", "Identifier in the service, which a rename does not change.")),
     uniqueName: t.string(
@@ -70,7 +70,10 @@ for (const { target } of runLists.values()) {
 
 root.query(
   "project",
-  lookUp(Project, "A project by its id. Its existence is checked only when its record is read."),
+  lookUp(
+    Project,
+    "A project by its id. What follows from the id costs no request and is not checked. If the project does not exist, it is null with `NOT_FOUND` where a field of its record is selected; where only lists are, each of them is.",
+  ),
 );
 
 /* Mutations of projects, which the service's document does not describe. Source: release 0.4.4 of the server. */

@@ -29,6 +29,7 @@ import { type Resource, resolveReference, toResource, requireVerification } from
 import { finding, readPage } from "./scan.ts";
 import { WORDS_DESCRIPTION, wordsTest } from "./word-search.ts";
 import { runLists } from "./run-list.ts";
+import { existsAs } from "./user-existence.ts";
 
 const { property, fromAddress, child } = fieldsOf(User.kind);
 
@@ -150,6 +151,12 @@ const listOfUser = (list: "bookmarked" | "archived", records: string) => ({
 /** Source: service document, "Current user". */
 resourceType(User, "A user. Details are known of the caller only, and null for others.", (t) => ({
   username: t.string(fromAddress("Login name.", ({ address }) => address.username)),
+  exists: t.boolean(
+    child(
+      "Whether the user exists: true of the caller and of owners of a project that the caller may see, false if the service knows no such user, null if it does not say. Costs up to two requests.",
+      existsAs,
+    ),
+  ),
   email: t.string(property("email", "E-mail address.")),
   isSuperuser: t.boolean(property("is_superuser", "Whether the user is a superuser.")),
   projects: t.field({
@@ -177,7 +184,8 @@ root.query("viewer", {
 
 root.query("user", {
   type: User,
-  description: "A user by login name or id, whose existence is not checked.",
+  description:
+    "A user by login name or id. Whether the user exists is not checked, for which there is the field `exists`.",
   args: { username: arg.string({ required: true, description: "Login name, or global id." }) },
   resolve: (_, { username }, { session }) => {
     session.requireToken();
