@@ -26,6 +26,7 @@ export function toUpstreamConfig(config: Config, fallback: Profile, upstreamUrl:
   const details: GatewayDetails = {
     version,
     upstreamApiVersion: profile.apiVersion,
+    timeZone: profile.timeZone,
     capabilities: server.capabilities,
     maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
     maxRootFields: config.MAX_ROOT_FIELDS,

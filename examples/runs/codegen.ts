@@ -19,7 +19,7 @@ const config: CodegenConfig = {
         scalars: {
           DateTime: "string",
           JSON: "unknown",
-          ParameterValue: "string | number | boolean",
+          DateTimeOrDay: "string",
         },
       },
     },

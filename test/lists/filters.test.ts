@@ -7,7 +7,6 @@ const listWith = (list: string, args: string) => inProject(`${list}(${args}) { t
 
 const NO_RUNS = (list: string) => ({ data: { project: { [list]: { totalCount: 0 } } } });
 
-// A day may be written as the time of its midnight.
 test.each(FILTERS)(
   "a typed filter is written in the language of the server: $list: $filter",
   async ({ list, filter, written }) => {

@@ -15,6 +15,7 @@ interface SchemaTypes {
   Scalars: {
     ID: { Input: string; Output: string };
     DateTime: { Input: string; Output: string };
+    DateTimeOrDay: { Input: string; Output: string };
     JSON: { Input: unknown; Output: unknown };
     _Any: { Input: unknown; Output: unknown };
   };

@@ -9,6 +9,8 @@ import type { Steps } from "./steps.ts";
 export interface GatewayDetails {
   readonly version: string;
   readonly upstreamApiVersion: string;
+  /** The time zone of the service; null if it is not known. */
+  readonly timeZone: string | null;
   readonly capabilities: readonly Capability[];
   readonly maxUpstreamRequests: number;
   readonly maxRootFields: number;

@@ -1,6 +1,6 @@
 import { ERROR_CODES, isErrorCode } from "../../errors.ts";
 import { CAPABILITIES } from "../../rest/api/endpoint.ts";
-import { computedFrom, enumType, objectType, root, exposed } from "../core/builder.ts";
+import { computedFrom, enumType, objectType, root, exposed, exposedOrNull } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { GatewayDetails } from "../core/context.ts";
 import { ErrorCode } from "./command-outcome.ts";
@@ -22,6 +22,12 @@ const GatewayLimits = objectType<GatewayDetails>("GatewayLimits", "Limits of an 
 const GatewayInfo = objectType<GatewayDetails>("GatewayInfo", "The gateway. Requires no token.", (t) => ({
   version: t.string(exposed("version", "Version of the gateway.")),
   upstreamApiVersion: t.string(exposed("upstreamApiVersion", "Version of the upstream API, such as `v1`.")),
+  timeZone: t.string(
+    exposedOrNull(
+      "timeZone",
+      "Time zone of the service, in which the days of filters begin, such as `Europe/Berlin`; null if the server's profile does not name it.",
+    ),
+  ),
   capabilities: t.field({
     type: [Capability],
     nullable: false,

@@ -8,6 +8,7 @@ import {
   splitGroup,
 } from "../../rest/api/list-query.ts";
 import { either, type RunKind } from "../../rest/api/kinds.ts";
+import type { Profile } from "../../rest/api/profile.ts";
 import { mapped } from "../../rest/api/record.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Server } from "../../rest/api/server.ts";
@@ -19,6 +20,7 @@ import type { ProjectAddress } from "../core/kinds.ts";
 import { BuildJob, Group, Project, runRefs } from "../core/refs.ts";
 import { type Kind, load, nullIfNotFound, toResource } from "../core/resource.ts";
 import { both, boundConditions, comparedOf, conditionTest } from "./scan.ts";
+import { timeConditions, TimeRange } from "./time-range.ts";
 import { WORDS_DESCRIPTION, wordsTest } from "./word-search.ts";
 import { type RunPhase, RunPhaseEnum, type RunStatus, RunStatusEnum, statusesOf } from "./status.ts";
 
@@ -32,7 +34,11 @@ interface Filtered {
   readonly project: ProjectAddress;
 }
 
-type Conditions<Value> = (value: Value, argument: string, filtered: Filtered) => readonly Condition[];
+type Conditions<Value> = (
+  value: Value,
+  argument: string,
+  filtered: Filtered & Pick<Profile, "timeZone">,
+) => readonly Condition[];
 type Operator = "anyOf" | "noneOf";
 
 const set =
@@ -81,35 +87,6 @@ const ids =
     });
     return [{ argument, key, operator, operands }];
   };
-
-const DayRange = builder.inputType("DayRange", {
-  description:
-    "A range of days such as `2026-03-01`, which begin at midnight in the time zone of the service.",
-  fields: (t) => ({
-    from: t.string({ description: "First day." }),
-    before: t.string({ description: "Day after the last one." }),
-  }),
-});
-
-/** A day, which may also be given as JavaScript formats its midnight. */
-const dayOf = (text: string): string => text.replace(/T00:00(?::00(?:\.0+)?)?(?:Z|\+00:00)?$/, "");
-
-const days =
-  (key: Condition["key"]): Conditions<typeof DayRange.$inferInput> =>
-  (range, argument) => {
-    const [from, before] = [range.from, range.before].map((text) => (text == null ? null : dayOf(text)));
-    if (from && before && from >= before)
-      throw new InputError(`${argument}: expected \`from\` before \`before\`, got ${from} and ${before}`);
-    return [
-      ...bound({ argument: `${argument}.from`, key, operator: "atLeast" }, from),
-      ...bound({ argument: `${argument}.before`, key, operator: "lessThan" }, before),
-    ];
-  };
-
-const bound = (
-  condition: Omit<Condition, "operands">,
-  value: string | null | undefined,
-): readonly Condition[] => (value == null ? [] : [{ ...condition, operands: [value] }]);
 
 const bounds = (t: Inputs) => ({
   greaterThan: t.float({ description: "Exclusive lower bound." }),
@@ -201,10 +178,10 @@ const MEMBERS = {
   tags: when(["String"], "Tags, of which the run has at least one.", set("tags")),
   allTags: when(["String"], "Tags, all of which the run has.", every("tags")),
   notTags: when(["String"], "Tags, of which the run has none.", set("tags", "noneOf")),
-  createdAt: when(DayRange, "Time of creation.", days("createdAt")),
-  updatedAt: when(DayRange, "Time of the last change.", days("updatedAt")),
-  startedAt: when(DayRange, "Time of the start.", days("startedAt")),
-  finishedAt: when(DayRange, "Time of the end.", days("finishedAt")),
+  createdAt: when(TimeRange, "Time of creation.", timeConditions("createdAt")),
+  updatedAt: when(TimeRange, "Time of the last change.", timeConditions("updatedAt")),
+  startedAt: when(TimeRange, "Time of the start.", timeConditions("startedAt")),
+  finishedAt: when(TimeRange, "Time of the end.", timeConditions("finishedAt")),
   builds: when(
     ["ID"],
     "Build jobs by id or name, of which the run uses one.",
@@ -252,7 +229,10 @@ export const RunFilterInput = builder.inputType("RunFilter", {
 
 export type RunFilter = typeof RunFilterInput.$inferInput;
 
-function conditionsOf(filter: RunFilter, filtered: Filtered): readonly Condition[] {
+function conditionsOf(
+  filter: RunFilter,
+  filtered: Filtered & Pick<Profile, "timeZone">,
+): readonly Condition[] {
   return (Object.keys(MEMBERS) as Member[]).flatMap((name) => {
     const { [name]: value } = filter;
     if (value == null) return [];
@@ -291,7 +271,7 @@ export function checkMembers(filter: RunFilter | null | undefined, listed: reado
  */
 export function divide(filter: RunFilter | null | undefined, filtered: Filtered, server: Server) {
   checkMembers(filter, [filtered.kind.run]);
-  const all = filter ? conditionsOf(filter, filtered) : [];
+  const all = filter ? conditionsOf(filter, { ...filtered, timeZone: server.profile.timeZone }) : [];
   const compared = comparedOf(all, server, filtered.kind.run.records);
   const own = new Set(compared);
   const isMatch = both(conditionTest(compared), wordsTest(filter?.words, "filter.words"));

@@ -7,7 +7,7 @@ import {
   MAX_QUERY_LENGTH,
   meaningOf,
 } from "../../rest/api/list-query.ts";
-import { isInner, valueAt } from "../../rest/api/record.ts";
+import { isInner, millisecondsOf, valueAt } from "../../rest/api/record.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { readSlice, type SliceRequest, PageIterator } from "../../rest/session/pagination.ts";
 import { START } from "../../rest/session/list-position.ts";
@@ -178,7 +178,17 @@ const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
   user: "user",
   metric: "last_metric",
   parameter: "declarations",
+  createdAt: "created_at",
+  updatedAt: "updated_at",
+  startedAt: "started_at",
+  finishedAt: "finished_at",
 };
+
+/** The number that bounds are compared with: of a time its milliseconds; null if there is none. */
+function measureOf(key: Condition["key"], value: unknown): number | null {
+  const isTime = ROW_KEYS[key]?.endsWith("_at") ?? false;
+  return finite(isTime && typeof value === "string" ? millisecondsOf(value) : value);
+}
 
 /**
  * Returns the conditions that the server's query language cannot express, so that the gateway must test them. Throws `GatewayError` if the
@@ -224,7 +234,9 @@ function createSetOf(): (values: readonly unknown[]) => ReadonlySet<unknown> {
 
 function testOf({ key, name, operator, operands }: Condition, setOf: ReturnType<typeof createSetOf>) {
   const isMet =
-    operator === "anyOf" || operator === "noneOf" ? isOneOf(key, operands) : isWithin(operator, operands);
+    operator === "anyOf" || operator === "noneOf"
+      ? isOneOf(key, operands)
+      : isWithin(key, operator, operands);
   return (row: object): boolean => {
     const value = valueOf(row, ROW_KEYS[key] ?? "");
     const found = name === undefined ? value : valueAt(value, name);
@@ -268,6 +280,6 @@ function textOf(value: unknown): string | null {
 }
 
 const isWithin =
-  (operator: keyof typeof BOUNDS, [bound]: readonly string[]) =>
+  (key: Condition["key"], operator: keyof typeof BOUNDS, [bound]: readonly string[]) =>
   (value: unknown) =>
-    BOUNDS[operator](finite(value) ?? Number.NaN, Number(bound));
+    BOUNDS[operator](measureOf(key, value) ?? Number.NaN, Number(bound));

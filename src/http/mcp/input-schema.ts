@@ -43,6 +43,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   ID: "string",
   Boolean: "boolean",
   DateTime: "string",
+  DateTimeOrDay: "string",
 };
 
 /** The schemas of strings that contain JSON. Hosts reject unknown keywords, so no keyword marks them. */

@@ -210,8 +210,10 @@ const DAY = {
   isValid: (text: string) =>
     /^(?:19[7-9]\d|2\d{3})-\d\d-\d\d$/.test(text) &&
     new Date(`${text}T00:00:00Z`).toJSON()?.slice(0, 10) === text,
-  expected: "a day from 1970 to 2999, without time of day, such as 2026-03-01",
+  expected: "a day",
 };
+
+export const isDay = DAY.isValid;
 
 const QUERY_FIELDS = {
   name: { spelling: "name", ...TEXT },

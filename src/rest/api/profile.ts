@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { tryTo } from "../../errors.ts";
 import { isObject, mapped } from "./record.ts";
 import { type AnyEndpoint, overrideIssue, spellingOf } from "./endpoint.ts";
 import { recordKinds, runKinds, sections } from "./kinds.ts";
@@ -42,6 +43,13 @@ const overridesOf = (table: Readonly<Record<string, AnyEndpoint>>) =>
   section(mapped(table, overrideOf)).optional();
 
 const Endpoints = section(mapped(sections, overridesOf));
+
+const TimeZone = z
+  .string({ error: "expected the name of a time zone, or null" })
+  .refine((name) => tryTo(() => new Intl.DateTimeFormat("en", { timeZone: name })) !== undefined, {
+    error: "expected the name of a time zone such as Europe/Berlin or UTC",
+  })
+  .nullable();
 
 const Authorization = section({
   scheme: textOf(/^[A-Za-z][\w-]*$/, "one word such as token or Bearer").describe(
@@ -172,6 +180,7 @@ const Inputs = section({
 export interface Profile {
   readonly basePath: string;
   readonly apiVersion: string;
+  readonly timeZone: z.output<typeof TimeZone>;
   readonly authorization: z.output<typeof Authorization>;
   readonly endpoints: z.output<typeof Endpoints>;
   readonly paging: z.output<typeof Paging>;
@@ -203,6 +212,9 @@ export const WrittenProfile = section({
   apiVersion: textOf(/^\S{1,50}$/, "a version such as v1")
     .optional()
     .describe("What `gateway.upstreamApiVersion` answers."),
+  timeZone: TimeZone.optional().describe(
+    "The server's time zone, in which the days of its filters begin; null if it is not known.",
+  ),
   authorization: Authorization.partial().optional(),
   endpoints: Endpoints.optional().describe(
     "Endpoints that are spelled differently, as method and path, or that the server does not have: null.",

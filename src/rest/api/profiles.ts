@@ -17,6 +17,7 @@ const withOptional = (names: string) =>
 const document: Profile = {
   basePath: "/api/v1/",
   apiVersion: "v1",
+  timeZone: null,
   authorization: { scheme: "token" },
   endpoints: {},
   paging: {
@@ -125,6 +126,7 @@ const polyaxon04: WrittenProfile = {
 /** The demo service: such a server that has all endpoints of the document, and no throttle. */
 const demo: WrittenProfile = {
   extends: "polyaxon-0.4",
+  timeZone: "UTC",
   rateLimits: [],
   endpoints: {
     job: {

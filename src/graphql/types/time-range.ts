@@ -1,0 +1,103 @@
+import { InputError } from "../../errors.ts";
+import { type Condition, isDay } from "../../rest/api/list-query.ts";
+import { builder } from "../core/builder.ts";
+import { quote } from "../core/ids.ts";
+
+/*
+ * Ranges of times in filters. The language of servers has days only, which begin at midnight in the server's time zone: a time of day narrows
+ * the list to days, of which the gateway tests the rows.
+ */
+
+builder.scalarType("DateTimeOrDay", {
+  description:
+    "A day such as `2026-03-01`, or a time with UTC offset such as `2026-03-01T12:30:00Z`, to the millisecond. A day begins at midnight in the time zone of the service, see `gateway.timeZone`.",
+  serialize: (value) => value,
+  parseValue: (value) => {
+    if (typeof value === "string") return value;
+    throw new TypeError("DateTimeOrDay: expected text");
+  },
+});
+
+export const TimeRange = builder.inputType("TimeRange", {
+  description:
+    "A range of times. The server finds days; times of day are found by a scan of the days around them, see `ListScan`, unless they are the beginning of a day in `gateway.timeZone`.",
+  fields: (t) => ({
+    from: t.field({ type: "DateTimeOrDay", description: "First day or time." }),
+    before: t.field({ type: "DateTimeOrDay", description: "Day or time after the last one." }),
+  }),
+});
+
+const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** A day, or a time in milliseconds since 1970. Throws `InputError` for other texts. */
+function boundOf(argument: string, text: string): string | number {
+  if (isDay(text)) return text;
+  const [, day = ""] = TIME.exec(text) ?? [];
+  const milliseconds = isDay(day) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(milliseconds)) return milliseconds;
+  throw new InputError(
+    `${argument}: expected a day from 1970 to 2999 such as 2026-03-01, or a time with UTC offset such as 2026-03-01T12:30:00Z, got ${quote(text)}`,
+  );
+}
+
+const HOUR = 3_600_000;
+
+/** The offsets from UTC that time zones have. */
+const OFFSETS = { least: -12 * HOUR, most: 14 * HOUR };
+
+const utcDay = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10);
+
+function dayIn(timeZone: string, milliseconds: number): string {
+  const format = new Intl.DateTimeFormat("en", {
+    timeZone,
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+  });
+  const parts = Object.fromEntries(
+    format.formatToParts(milliseconds).map(({ type, value }) => [type, value]),
+  );
+  return `${parts["year"]}-${parts["month"]}-${parts["day"]}`;
+}
+
+const nextDay = (day: string): string => utcDay(Date.parse(day) + 24 * HOUR);
+
+/** The conditions of a bound: a day for the server, and a time for the gateway, unless the day says it all. */
+function conditionsOf(
+  condition: Omit<Condition, "operands">,
+  bound: string | number,
+  timeZone: string | null,
+): readonly Condition[] {
+  if (typeof bound === "string") return [{ ...condition, operands: [bound] }];
+  const isFrom = condition.operator === "atLeast";
+  const day = timeZone ? dayIn(timeZone, bound) : utcDay(bound + (isFrom ? OFFSETS.least : OFFSETS.most));
+  if (timeZone && day !== dayIn(timeZone, bound - 1)) return [{ ...condition, operands: [day] }];
+  const around = isFrom ? day : nextDay(day);
+  return [
+    ...(isDay(around) ? [{ ...condition, operands: [around] }] : []),
+    { ...condition, operands: [`${bound}`] },
+  ];
+}
+
+/** The conditions of a range, on a server with a time zone, if that is known. Throws `InputError` for a range without a time. */
+export const timeConditions =
+  (key: Condition["key"]) =>
+  (
+    { from, before }: typeof TimeRange.$inferInput,
+    argument: string,
+    { timeZone }: { readonly timeZone: string | null },
+  ): readonly Condition[] => {
+    const start = from == null ? null : boundOf(`${argument}.from`, from);
+    const end = before == null ? null : boundOf(`${argument}.before`, before);
+    // Whether a day begins before a time is known by the server only.
+    if (start !== null && end !== null && typeof start === typeof end && start >= end)
+      throw new InputError(`${argument}: expected \`from\` before \`before\`, got ${from} and ${before}`);
+    return [
+      ...(start === null
+        ? []
+        : conditionsOf({ argument: `${argument}.from`, key, operator: "atLeast" }, start, timeZone)),
+      ...(end === null
+        ? []
+        : conditionsOf({ argument: `${argument}.before`, key, operator: "lessThan" }, end, timeZone)),
+    ];
+  };
