@@ -73,6 +73,7 @@ export function createGateway(options: GatewaySettings) {
   const client = createClient({
     proxy: config.UPSTREAM_PROXY ?? null,
     tls: { ca: config.UPSTREAM_CA_FILE, cert: config.UPSTREAM_CERT_FILE, key: config.UPSTREAM_KEY_FILE },
+    connectionAgeMs: config.UPSTREAM_CONNECTION_AGE_MS,
     connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
     headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
     responseTimeoutMs: config.UPSTREAM_TIMEOUT_MS,

@@ -11,6 +11,8 @@ export const fixedLimitsFor = ({ UPSTREAM_TIMEOUT_MS, UPSTREAM_CONNECTIONS, MAX_
   DOCUMENT_CACHE_BYTES: 16_000_000,
   /** A service that is up accepts within a round trip; a lost packet is sent again after a second. */
   UPSTREAM_CONNECT_TIMEOUT_MS: 2_000,
+  /** Connections to the service are replaced, so that a change of its address in the DNS is followed. */
+  UPSTREAM_CONNECTION_AGE_MS: 300_000,
   /** Longest pause in a log or download. The balancers of `deploy` wait longer. */
   UPSTREAM_IDLE_TIMEOUT_MS: 30_000,
   /** More retries of a GET would only add to an outage: the circuit breaker opens. */

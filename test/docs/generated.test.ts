@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { LLMS_FILE, makeLlmsFile } from "../../tools/docs/llms.ts";
 import { readGeneratedPages } from "../../tools/docs/pages.ts";
 import { PARTS } from "../../tools/docs/parts.ts";
 
@@ -10,4 +12,8 @@ test.each(pages)("$path says what the code says (npm run docs)", ({ text, genera
 
 test("each generated part of the documentation is on one page", () => {
   expect(pages.flatMap(({ parts }) => parts).toSorted()).toEqual(Object.keys(PARTS).toSorted());
+});
+
+test("docs/llms.txt names each page and what it is about (npm run docs)", () => {
+  expect(readFileSync(LLMS_FILE, "utf8")).toBe(makeLlmsFile());
 });

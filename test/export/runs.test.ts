@@ -67,6 +67,18 @@ describe("runs as CSV", () => {
     expect(inOrder()).toEqual(PAGES);
   });
 
+  test.each([
+    ["", ""],
+    ["&bom=0", ""],
+    ["&bom=1", "\uFEFF"],
+  ])("in CSV with %j begin with the mark %j", async (parameter, mark) => {
+    const { get } = await startExports([row(1, { description: "ä" })]);
+    const response = await get(`${PROJECT}/runs.csv?columns=description${parameter}`);
+    // `text()` would remove the mark.
+    const text = Buffer.from(await response.arrayBuffer()).toString();
+    expect(text).toBe(`${mark}description\r\nä\r\n`);
+  });
+
   test("of a group that does not exist are 404", async () => {
     const { get, inOrder } = await startExports((seen) =>
       seen.path.includes("/experiments") ? pageOf([], seen) : undefined,

@@ -60,7 +60,7 @@ const UNKNOWN = 'order.by.metric: expected a metric of the list, got "lss", whic
 
 test.each(UNKNOWN_METRICS)(
   "a metric that no experiment has is told: $what",
-  async ({ direction, pages, requests }) => {
+  async ({ direction, pages, requests, known }) => {
     let page = 0;
     const { ask, service } = await startBefore(() => {
       const results = pages[page++] ?? [];
@@ -68,11 +68,23 @@ test.each(UNKNOWN_METRICS)(
     }, RELEASE_04);
     const list = `experiments(order: { by: { metric: "lss" }, direction: ${direction}) { totalCount }`;
     expect(errorsOf(await ask(inProject(list)))).toEqual([
-      failure("project.experiments", "BAD_USER_INPUT", UNKNOWN),
+      failure("project.experiments", "BAD_USER_INPUT", UNKNOWN + known),
     ]);
     expect(service.calls()).toHaveLength(requests);
   },
 );
+
+test("a misspelt metric is told with ten of the names that there are", async () => {
+  const values = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`m${index + 10}`, index]));
+  const { ask } = await startRows([{ id: 1, last_metric: values }]);
+  const list = `experiments(order: { by: { metric: "lss" }, direction: ASC }) { totalCount }`;
+  const names = Object.keys(values)
+    .slice(0, 10)
+    .map((name) => JSON.stringify(name));
+  expect(errorsOf(await ask(inProject(list)))).toEqual([
+    failure("project.experiments", "BAD_USER_INPUT", `${UNKNOWN}; there are ${names.join(", ")} and others`),
+  ]);
+});
 
 test("a list without experiments is empty by any metric", async () => {
   const { ask } = await startRows([]);

@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { LLMS_FILE, makeLlmsFile } from "./llms.ts";
 import { readGeneratedPages } from "./pages.ts";
 
 // Writes the generated parts of the documentation anew: `npm run docs`.
@@ -7,3 +8,4 @@ for (const { path, url, text, generated } of await readGeneratedPages()) {
   writeFileSync(url, generated);
   process.stdout.write(`${path}\n`);
 }
+writeFileSync(LLMS_FILE, makeLlmsFile());

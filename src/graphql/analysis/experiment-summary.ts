@@ -143,7 +143,8 @@ async function requireName(
 ): Promise<void> {
   const isFound = await context.memoized(records, ["has", key, name], () => hasName(records, key, name));
   if (isFound || records.length === 0) return;
-  throw missingName(argument, key === "declarations" ? "parameter" : "metric", name);
+  const kind = key === "declarations" ? "parameter" : "metric";
+  throw missingName(argument, kind, name, records.find((record) => record[key])?.[key]);
 }
 
 type OfRuns = Pick<Runs, "records">;

@@ -1,7 +1,7 @@
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { MetricDirection } from "../../rest/api/profile.ts";
-import { valueAt } from "../../rest/api/record.ts";
+import { entriesOf, valueAt } from "../../rest/api/record.ts";
 import type { ExperimentRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { Server } from "../../rest/api/server.ts";
 import type { WholeList } from "../core/connection.ts";
@@ -53,9 +53,24 @@ export function requireSortKeys({ argument, keys }: SortKey, server: Server, rec
     throw notOffered(`\`${argument}\` for such a list`);
 }
 
-/** The error of a name that no experiment of a list has. */
-export const missingName = (argument: string, kind: "metric" | "parameter", name: string): InputError =>
-  new InputError(`${argument}: expected a ${kind} of the list, got ${quote(name)}, which no experiment has`);
+/** Maximum names that an error suggests. */
+const MAX_SUGGESTED = 10;
+
+/** The error of a name that no experiment of a list has. It suggests names in `values`, those of one experiment. */
+export function missingName(
+  argument: string,
+  kind: "metric" | "parameter",
+  name: string,
+  values: unknown,
+): InputError {
+  const names: string[] = [];
+  for (const [each] of entriesOf(values)) if (names.push(quote(each)) > MAX_SUGGESTED) break;
+  const others = names.splice(MAX_SUGGESTED).length > 0 ? " and others" : "";
+  const suggested = names.length > 0 ? `; there are ${names.toSorted().join(", ")}${others}` : "";
+  return new InputError(
+    `${argument}: expected a ${kind} of the list, got ${quote(name)}, which no experiment has${suggested}`,
+  );
+}
 
 /** Compares numbers before strings. */
 const compare = (one: Value, other: Value): number =>
@@ -101,7 +116,13 @@ function* sort<Row extends RunnableRecord>(
     isFound ||= value !== undefined;
     return value == null ? null : { row, value };
   });
-  if (!isFound && parameter !== undefined) throw missingName(argument, "parameter", parameter);
+  if (!isFound && parameter !== undefined)
+    throw missingName(
+      argument,
+      "parameter",
+      parameter,
+      (rows[0] as Partial<ExperimentRecord> | undefined)?.declarations,
+    );
   const sign = direction === "ASC" ? 1 : -1;
   const inOrder = yield* sorted(valued, (one, other) => sign * compare(one.value, other.value));
   return inOrder.map(({ row }) => row);

@@ -270,8 +270,8 @@ async function requireMetric(
 ): Promise<void> {
   const { last_metric: metrics }: Partial<ExperimentRecord> = first ?? {};
   if (first && (metrics === undefined || (metrics && Object.hasOwn(metrics, name)))) return;
-  if (!first && (await readRest()).items.length === 0) return;
-  throw missingName("order.by.metric", "metric", name);
+  const known: Partial<ExperimentRecord>[] = first ? [first] : [...(await readRest()).items];
+  if (known.length > 0) throw missingName("order.by.metric", "metric", name, known[0]?.last_metric);
 }
 
 /** The fields of experiments that read metrics. The metrics of all experiments of a group are one list. */

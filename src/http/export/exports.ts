@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLSchema } from "graphql";
-import { tryTo } from "../../errors.ts";
+import { InputError, tryTo } from "../../errors.ts";
 import { RequestScope } from "../../callers/request-scope.ts";
 import type { Extension } from "../../graphql/types/export-urls.ts";
 import { resolveRunsParent } from "../../graphql/core/ids.ts";
@@ -24,6 +24,8 @@ const EXPORT_ROUTE = new RegExp(
 
 /** A table in a format that does not exist. */
 const OTHER_FORMAT = new RegExp(`^${PATHS.exports}[^/?]+/(?:runs|metrics)(?:\\.[^/?]*)?(?:\\?|$)`);
+
+const BYTE_ORDER_MARK = "\uFEFF";
 
 const TABLES = {
   runs: { rowsOf: rowsOfRuns, lists: ["columns"] },
@@ -63,13 +65,15 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
     // Clients encode letters such as `ä`.
     const source = resolveRunsParent("id", tryTo(() => decodeURIComponent(id)) ?? id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
+    if (parameters.hasMark && format !== "csv")
+      throw new InputError("bom: expected a CSV file, got another, which needs no byte order mark");
     const rowsOf = TABLES[what].rowsOf(parameters, dependencies.details);
     admitDownload(dependencies, scope);
     const begin = () => openReadScope(request, scope);
     const { count, text } = await openTable(source, parameters.args, FORMATS[format], begin, rowsOf);
     // Reads the first rows before the response begins, so that an error before them is a complete response, not an aborted body.
     const begun = await text.next();
-    const bytes = bytesOf(begun.value ?? "", text);
+    const bytes = bytesOf((parameters.hasMark ? BYTE_ORDER_MARK : "") + (begun.value ?? ""), text);
     const isCompressed = acceptsGzip(request.headers["accept-encoding"]);
     return {
       status: 200,

@@ -29,9 +29,19 @@ export interface ExportParameters {
   readonly columns: readonly string[] | null;
   /** Names of metrics; null when the caller names none. */
   readonly names: readonly string[] | null;
+  /** Whether a CSV file begins with a byte order mark, by which Excel recognizes UTF-8. */
+  readonly hasMark: boolean;
 }
 
-type NameList = Exclude<keyof ExportParameters, "args">;
+/** The parameter for a byte order mark. */
+const MARK = "bom";
+
+function isMarked(text: string): boolean {
+  if (text === "1" || text === "0") return text === "1";
+  throw new InputError(`${MARK}: expected 1 or 0, got ${quote(text)}`);
+}
+
+type NameList = "columns" | "names";
 
 /**
  * Returns a function that parses the query of an export's URL. The parameters are the arguments of `Project.experiments`: enums and strings
@@ -47,6 +57,7 @@ export function createParameters(schema: GraphQLSchema, hideSuggestions: boolean
   return (query: URLSearchParams, lists: readonly NameList[]): ExportParameters => {
     const given: Record<string, unknown> = {};
     const named: Record<NameList, readonly string[] | null> = { columns: null, names: null };
+    let hasMark = false;
     for (const name of new Set(query.keys())) {
       const [text = "", ...others] = query.getAll(name);
       if (others.length > 0) throw new InputError(`${name}: expected one query parameter, got several`);
@@ -54,13 +65,14 @@ export function createParameters(schema: GraphQLSchema, hideSuggestions: boolean
       const list = lists.find((each) => each === name);
       if (type) given[name] = valueOf(name, text, type, hideSuggestions);
       else if (list) named[list] = namesIn(list, text);
+      else if (name === MARK) hasMark = isMarked(text);
       else {
-        const known = [...types.keys(), ...lists].join(", ");
+        const known = [...types.keys(), ...lists, MARK].join(", ");
         throw new InputError(`expected parameters of the address among ${known}, got ${quote(name)}`);
       }
     }
     // Safe: the values are those of the arguments.
-    return { args: given as RunListArgs, ...named };
+    return { args: given as RunListArgs, ...named, hasMark };
   };
 }
 

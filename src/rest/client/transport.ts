@@ -13,6 +13,8 @@ export interface TransportSettings {
   /** Maximum connections for whole responses. Each stream opens another one. */
   readonly connections: number;
   readonly connectTimeoutMs: number;
+  /** Maximum age of a connection that begins a request, in milliseconds: a new one looks up the address of the service again. */
+  readonly connectionAgeMs: number;
   /** Maximum time until the response headers, in milliseconds. */
   readonly headersTimeoutMs: number;
   /** Maximum total time of a whole response, in milliseconds. Does not apply to streams. */
@@ -82,7 +84,9 @@ export const MAX_ERROR_BYTES = 64 * 1024;
 export function createTransport(settings: TransportSettings) {
   const { upstreamUrl, connect, maxJsonBytes, responseTimeoutMs } = settings;
   const pool = new Pool(upstreamUrl.origin, {
-    connections: settings.connections,
+    // The admission bounds the requests in flight. The pool counts connections that are too old until they are closed.
+    connections: 2 * settings.connections,
+    clientTtl: settings.connectionAgeMs,
     connect,
     headersTimeout: settings.headersTimeoutMs,
     bodyTimeout: settings.idleTimeoutMs,

@@ -17,7 +17,7 @@ const FOLDER = "../frontend/";
 const START = /^((?:\w+=\S+ )*)npm start$/;
 const INSTALL = /^npm install (?:--save-dev )?/;
 /** The package that `npm pack` makes of the gateway, in its folder. */
-const PACKED = "../rungraph/rungraph-*.tgz";
+const PACKED = "/path/to/rungraph-*.tgz";
 /** A variable for the commands behind it. */
 const EXPORT = /^export (\w+)=(\S+)$/;
 /** A server of the page, which goes on while its other commands run. */
