@@ -56,7 +56,7 @@ const git = (...args: string[]): string | null => {
 
 const schemaOf = (text: string): GraphQLSchema => buildASTSchema(parse(text), { assumeValidSDL: true });
 
-/** What is deprecated, with its reason, by its coordinate: `Experiment.isClone`, `RunStatus.OTHER`, `Run.logs.after`. */
+/** What is deprecated, with its reason, by its coordinate: `Experiment.status`, `RunStatus.OTHER`, `Run.logs.after`. */
 function deprecations(schema: GraphQLSchema): Map<string, string> {
   const found = new Map<string, string>();
   const look = (

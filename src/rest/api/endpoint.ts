@@ -31,7 +31,7 @@ export const CAPABILITIES = {
   BOOKMARKS: "`User.bookmarks`.",
   ARCHIVES: "`User.archives` and `archiveRuns`.",
   FILTERS: "The argument `filter`.",
-  METRIC_ORDERS: "`order: {metric: …}`.",
+  METRIC_ORDERS: "`order: {by: {metric: …}}`.",
   OFFSETS: "The argument `offset`.",
   CREATE_RUNS: "`createExperiment`, `createJob`, `createBuildJob` and `createGroup`.",
   CREATE_EXPERIMENT_GROUP: "`group` of `createExperiment`.",
