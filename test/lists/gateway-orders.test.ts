@@ -93,7 +93,8 @@ describe("the order by a parameter", () => {
   test("is refused by a name that no experiment has", async () => {
     const { refused, listed, calls } = await startSorted(runsOf([1, true]));
     const order = { by: { parameter: "rl" } };
-    const message = 'order.by.parameter: expected a parameter of the list, got "rl", which no experiment has';
+    const message =
+      'order.by.parameter: expected a parameter of the list, got "rl", which no experiment has; there are "lr", "model.size"';
     expect(await refused({ order })).toEqual([failure("project.experiments", "BAD_USER_INPUT", message)]);
     expect(calls()).toEqual([WHOLE]);
     const empty = { ids: [], totalCount: 0, hasPreviousPage: false, hasNextPage: false };
