@@ -182,7 +182,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@pothos/core": ["graphql/core", "graphql/types", "graphql/subscriptions"],
   dataloader: ["rest/session"],
-  graphql: ["engine", "graphql/core", "graphql/federation", "graphql/schema.ts", "http"],
+  graphql: ["engine", "graphql/core", "graphql/federation", "graphql/schema.ts", "config", "http"],
   "graphql-yoga": ["http"],
   undici: ["rest/client"],
 };

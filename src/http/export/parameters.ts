@@ -34,11 +34,11 @@ export interface ExportParameters {
 }
 
 /** The parameter for a byte order mark. */
-const MARK = "bom";
+const BOM_PARAMETER = "bom";
 
 function isMarked(text: string): boolean {
   if (text === "1" || text === "0") return text === "1";
-  throw new InputError(`${MARK}: expected 1 or 0, got ${quote(text)}`);
+  throw new InputError(`${BOM_PARAMETER}: expected 1 or 0, got ${quote(text)}`);
 }
 
 type NameList = "columns" | "names";
@@ -65,9 +65,9 @@ export function createParameters(schema: GraphQLSchema, hideSuggestions: boolean
       const list = lists.find((each) => each === name);
       if (type) given[name] = valueOf(name, text, type, hideSuggestions);
       else if (list) named[list] = namesIn(list, text);
-      else if (name === MARK) hasMark = isMarked(text);
+      else if (name === BOM_PARAMETER) hasMark = isMarked(text);
       else {
-        const known = [...types.keys(), ...lists, MARK].join(", ");
+        const known = [...types.keys(), ...lists, BOM_PARAMETER].join(", ");
         throw new InputError(`expected parameters of the address among ${known}, got ${quote(name)}`);
       }
     }
