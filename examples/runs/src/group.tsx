@@ -67,7 +67,7 @@ export function GroupRuns({ name, address }: { name: string; address: Address })
           onChange={reload}
         />
       )}
-      {!isListless && <Export of={{ group }} address={address} />}
+      {!isListless && <Export of={{ group }} />}
     </>
   );
 }

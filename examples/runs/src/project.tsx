@@ -61,7 +61,7 @@ export function ProjectRuns({ name: uniqueName, address }: { name: string; addre
           onChange={reload}
         />
       )}
-      {project && !isListless && <Export of={{ project }} address={address} />}
+      {project && !isListless && <Export of={{ project }} />}
     </>
   );
 }

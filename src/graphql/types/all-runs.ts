@@ -35,7 +35,7 @@ const args = {
 
 type Args = InputShapeFromFields<typeof args>;
 
-const LATEST: NonNullable<Args["order"]> = { by: { field: "CREATED" }, direction: "DESC" };
+const LATEST: NonNullable<Args["order"]> = { by: { field: "CREATED_AT" }, direction: "DESC" };
 
 async function readAllRuns(address: ProjectAddress, { kinds, order, ...given }: Args, context: Context) {
   const { session, gateway } = context;
@@ -54,7 +54,7 @@ async function readAllRuns(address: ProjectAddress, { kinds, order, ...given }: 
   const prepared = await Promise.all(
     lists.map((list) => prepareList({ list, address, listedIn: null }, listArgs, context)),
   );
-  const key = `${by.field.toLowerCase()}_at`;
+  const key = by.field.toLowerCase();
   const sign = direction === "ASC" ? 1 : -1;
   // Known servers sort a run without the time as the latest.
   const rankOf = (row: RunnableRecord): number => {

@@ -1,12 +1,17 @@
+import type { InputShapeFromFields } from "@pothos/core";
+import { InputError } from "../../errors.ts";
 import { arg, builder } from "../core/builder.ts";
+import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { idOf } from "../core/ids.ts";
+import type { Resource } from "../core/resource.ts";
+import { RunOrder, selectionArgs } from "./run-list.ts";
 
-/* The URLs of exports: all experiments of a project or group, or their metrics, as a table. */
+/* The URLs of exports: the experiments of a project or group, or their metrics, as a table. */
 
 /** The values are file name extensions. */
 const ExportFormat = builder.enumType("ExportFormat", {
-  description: "Format of an export.",
+  description: "Format of an export. Values can be added in a minor release.",
   values: {
     CSV: { value: "csv", description: "CSV with a header row." },
     NDJSON: { value: "ndjson", description: "A JSON object on each line." },
@@ -15,25 +20,65 @@ const ExportFormat = builder.enumType("ExportFormat", {
 
 export type Extension = typeof ExportFormat.$inferType;
 
+const urlArgs = {
+  format: arg.field({ type: ExportFormat, required: true, defaultValue: "csv", description: "Format." }),
+  ...selectionArgs,
+  order: arg.field({
+    type: RunOrder,
+    description: "Default: the oldest first, if the server has the order.",
+  }),
+  columns: arg.stringList({
+    description: "Names of the columns, such as `uniqueName` or `parameter.lr`. Default: all of the list.",
+  }),
+};
+
+const metricsArgs = {
+  ...urlArgs,
+  names: arg.stringList({ description: "Names of the metrics. Default: all." }),
+};
+
+/** Longer URLs are refused, in characters: the headers of a request have at most 16 kB. */
+const MAX_URL_LENGTH = 12_000;
+
 const { fromAddress } = fieldsOf();
 
-const exportUrl = (what: "runs" | "metrics", description: string) => ({
-  args: {
-    format: arg.field({ type: ExportFormat, required: true, defaultValue: "csv", description: "Format." }),
-  },
+/** The URL of an export. Objects and lists are JSON, as the route reads them. */
+function urlOf(
+  resource: Resource,
+  what: "runs" | "metrics",
+  { format, ...given }: InputShapeFromFields<typeof metricsArgs>,
+  { publicUrl }: Context,
+): string {
+  const parameters = Object.entries(given).flatMap(([name, value]): [string, string][] =>
+    value == null ? [] : [[name, typeof value === "string" ? value : JSON.stringify(value)]],
+  );
+  const query = parameters.length > 0 ? `?${new URLSearchParams(parameters)}` : "";
+  const url = `${publicUrl}/export/${idOf(resource)}/${what}.${format}${query}`;
+  if (url.length <= MAX_URL_LENGTH) return url;
+  throw new InputError(
+    `expected arguments that make a URL of at most ${MAX_URL_LENGTH} characters, got ${url.length}`,
+  );
+}
+
+const NO_REQUEST =
+  "Costs no request; the download refuses arguments that the server or the list does not have. Send the `Authorization` header of GraphQL with it.";
+
+export const experimentsUrl = {
+  args: urlArgs,
   ...fromAddress(
-    `${description} Query parameters: \`filter\` and \`order\` as JSON, \`query\`, \`columns\` with commas. Send the \`Authorization\` header of GraphQL.`,
-    (resource, { format }: { format: Extension }, { publicUrl }) =>
-      `${publicUrl}/export/${idOf(resource)}/${what}.${format}`,
+    `URL of the experiments as a table, with columns for parameters (\`parameter.lr\`) and latest metrics (\`metric.loss\`). The columns \`readme\`, \`config\` and the like cost a request for each run. ${NO_REQUEST}`,
+    (resource, args: InputShapeFromFields<typeof urlArgs>, context) => urlOf(resource, "runs", args, context),
   ),
-});
+  // Null with an error where the arguments are too long.
+  nullable: true,
+};
 
-export const runsUrl = exportUrl(
-  "runs",
-  "URL of all experiments as a table, with columns for parameters (`parameter.lr`) and latest metrics (`metric.loss`); `readme`, `config` and the like cost a request for each run.",
-);
-
-export const metricsUrl = exportUrl(
-  "metrics",
-  "URL of the metrics of all experiments as a table, one row per value, or one with its `error` for a run that cannot be read; the query parameter `names` selects metrics.",
-);
+export const metricsUrl = {
+  args: metricsArgs,
+  ...fromAddress(
+    `URL of the metrics of the experiments as a table, one row per value, or one with its \`error\` for a run that cannot be read. ${NO_REQUEST}`,
+    (resource, args: InputShapeFromFields<typeof metricsArgs>, context) =>
+      urlOf(resource, "metrics", args, context),
+  ),
+  nullable: true,
+};

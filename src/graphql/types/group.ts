@@ -14,7 +14,7 @@ import {
 } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { Experiment, Group, resourceType } from "../core/refs.ts";
-import { metricsUrl, runsUrl } from "./export-urls.ts";
+import { experimentsUrl, metricsUrl } from "./export-urls.ts";
 import { createSorter } from "./metrics.ts";
 import { runList } from "./run-list.ts";
 import { finite } from "./series.ts";
@@ -141,7 +141,7 @@ resourceType(Group, "A group of experiments: a hyperparameter search.", (t) => (
     ...computed(GROUP_COUNTERS, "Its experiments by state.", (record) => record),
   }),
   hasTensorboard: t.boolean(property("has_tensorboard", "Whether a TensorBoard runs.")),
-  runsUrl: t.string(runsUrl),
+  experimentsUrl: t.string(experimentsUrl),
   metricsUrl: t.string(metricsUrl),
   experiments: t.field(
     runList<RunAddress>(Experiment, "Experiments of the group.", { groupOf: (address) => address }),

@@ -19,7 +19,7 @@ import {
   requireUuid,
   sendFor,
 } from "../core/mutations.ts";
-import { metricsUrl, runsUrl } from "./export-urls.ts";
+import { experimentsUrl, metricsUrl } from "./export-urls.ts";
 import { runList, runLists } from "./run-list.ts";
 import { archived } from "./shared-run-fields.ts";
 import { checkChange, sendUpdate, tagInputs } from "./update.ts";
@@ -57,7 +57,7 @@ resourceType(
     groupCount: t.int(property("num_experiment_groups", "Groups.")),
     jobCount: t.int(property("num_jobs", "Jobs.")),
     buildJobCount: t.int(property("num_builds", "Build jobs.")),
-    runsUrl: t.string(runsUrl),
+    experimentsUrl: t.string(experimentsUrl),
     metricsUrl: t.string(metricsUrl),
   }),
 );

@@ -66,21 +66,26 @@ export const OrderDirection = enumType("OrderDirection", "Direction of an order.
   DESC: "Largest or latest first.",
 } satisfies Record<MetricDirection, string>);
 
-/** The values are the fields of `Order`, and `DURATION`, by which the gateway sorts. */
-const RunOrderField = builder.enumType("RunOrderField", {
-  description:
-    "A time by which runs are ordered. Known servers sort a run without it as the latest: first by `DESC`, last by `ASC`. Values can be added in a minor release.",
-  values: {
-    CREATED_AT: { value: "CREATED", description: "Creation." },
-    UPDATED_AT: { value: "UPDATED", description: "Last change." },
-    STARTED_AT: { value: "STARTED", description: "Start." },
-    FINISHED_AT: { value: "FINISHED", description: "End." },
-    DURATION: {
-      description:
-        "Time from the start to the end, or until now. The gateway sorts the list: see `RunOrder`. Runs without a duration are omitted.",
-    },
-  } as const,
-});
+const RunOrderField = enumType(
+  "RunOrderField",
+  "A time by which runs are ordered. Known servers sort a run without it as the latest: first by `DESC`, last by `ASC`.",
+  {
+    CREATED_AT: "Creation.",
+    UPDATED_AT: "Last change.",
+    STARTED_AT: "Start.",
+    FINISHED_AT: "End.",
+    DURATION:
+      "Time from the start to the end, or until now. The gateway sorts the list: see `RunOrder`. Runs without a duration are omitted.",
+  },
+);
+
+/** The orders of servers by these times. */
+const ORDERS = {
+  CREATED_AT: "CREATED",
+  UPDATED_AT: "UPDATED",
+  STARTED_AT: "STARTED",
+  FINISHED_AT: "FINISHED",
+} as const;
 
 const RunOrderKey = builder.inputType("RunOrderKey", {
   description: "The key of an order: a time, a metric or a parameter.",
@@ -135,16 +140,21 @@ function orderOf(given: typeof RunOrder.$inferInput | null | undefined, run: Row
   }
   // The input has exactly one key.
   if (by.field == null || by.field === "DURATION") return { sort: byDuration(direction) };
-  return { order: `${by.field}_${direction}` satisfies Order };
+  return { order: `${ORDERS[by.field]}_${direction}` satisfies Order };
 }
 
-const listArgs = {
-  ...offsetArgs,
-  order: arg.field({ type: RunOrder, description: "Default: the server's own order." }),
+/** The arguments of a list that say which runs it has. */
+export const selectionArgs = {
   filter: arg.field({ type: RunFilterInput, description: "Conditions that the runs meet." }),
   query: arg.string({
     description: "Filter in the server's own language, such as `metric.loss:<0.2`, in addition to `filter`.",
   }),
+};
+
+const listArgs = {
+  ...offsetArgs,
+  order: arg.field({ type: RunOrder, description: "Default: the server's own order." }),
+  ...selectionArgs,
 };
 
 export type RunListArgs = InputShapeFromFields<typeof listArgs>;

@@ -58,7 +58,7 @@ async function readRunPage(
 
 /** The oldest first, if the server can: then runs that begin during the export come last, and no run changes its position. */
 const defaultOrder = ({ server }: Context): RunListArgs["order"] =>
-  server.profile.orders.CREATED_ASC ? { by: { field: "CREATED" }, direction: "ASC" } : null;
+  server.profile.orders.CREATED_ASC ? { by: { field: "CREATED_AT" }, direction: "ASC" } : null;
 
 /** A scope for some reads of an export, with a context of its own. The responses are released when it ends. */
 export interface ReadScope {
