@@ -62,7 +62,7 @@ describe("the page", () => {
     const { url } = await startDemoGateway();
     // Its workers too.
     const assets = new Set((await openPage(url)).match(/(?<=")graphiql\/[^"]+(?=")/g));
-    expect(assets.size).toBe(19);
+    expect(assets.size).toBe(20);
     let sent = 0;
     for (const path of assets) {
       const { status, headers, body } = await get(`${url}/${path}`, { "accept-encoding": "gzip, br" });

@@ -20,7 +20,7 @@ Object.assign(globalThis, {
  *   getModel: () => Model | null,
  *   focus: () => void,
  * }} Editor
- * @typedef {{ uri: { path: string }, getValue: () => string, setValue: (text: string) => void }} Model
+ * @typedef {{ uri: { path: string }, getValue: () => string, setValue: (text: string) => void, onDidChangeContent: (listener: () => void) => void }} Model
  */
 
 /** GraphiQL's names of the models of its editors. */
@@ -116,4 +116,4 @@ function whenShown(root, callback) {
 }
 
 // For page.js: scripts share what is global.
-Object.assign(globalThis, { prepareEditors, openTab, whenShown, written });
+Object.assign(globalThis, { prepareEditors, openTab, textNamed, whenShown, written });

@@ -191,6 +191,7 @@ async function run(params, tabHeaders) {
 }
 
 nameControls(root);
+showTables(root);
 prepareEditors();
 whenShown(root, () => openLinked(storage));
 addEventListener("hashchange", () => openLinked(storage));
