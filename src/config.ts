@@ -42,6 +42,9 @@ const Environment = z.object({
   KEEP_ALIVE_TIMEOUT_MS: milliseconds(75_000),
   DRAIN_TIMEOUT_MS: milliseconds(25_000),
   METRICS: isOn.default(true),
+  FIELD_METRICS: z
+    .enum(["off", "deprecated", "all"], { error: "expected off, deprecated or all" })
+    .default("off"),
   LOG_LEVEL: z
     .string()
     .toLowerCase()

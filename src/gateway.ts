@@ -1,5 +1,6 @@
 import { CallerRegistry } from "./callers/callers.ts";
 import { type Config, hasPage } from "./config.ts";
+import { createCoordinates } from "./engine/coordinates.ts";
 import { createEngine } from "./engine/engine.ts";
 import type { Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
@@ -54,8 +55,11 @@ export function createGateway(options: GatewaySettings) {
   const events = createEventLog(log);
   const callers = new CallerRegistry(config.CALLER_SALT);
   const responseWriter = createResponseWriter(config, callers, clock);
+  const schema = schemaFor(config.TYPE_NAMES);
+  const { FIELD_METRICS: which } = config;
   const telemetry = createTelemetry({
     log,
+    coordinatesOf: which === "off" ? null : createCoordinates(schema, which),
     load: () => ({
       ...client.stats(),
       operations: admission.operation.taken,
@@ -98,7 +102,6 @@ export function createGateway(options: GatewaySettings) {
   const admission = createAdmission(config, callers, client.shedLoad);
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
-  const schema = schemaFor(config.TYPE_NAMES);
   const engine = createEngine({
     schema,
     trusted: config.TRUSTED_DOCUMENTS,

@@ -26,6 +26,7 @@ type Name =
   | "MAX_BODY_BYTES"
   | "DRAIN_TIMEOUT_MS"
   | "METRICS"
+  | "FIELD_METRICS"
   | "LOG_LEVEL"
   | "CALLER_SALT"
   | "GRAPHIQL"

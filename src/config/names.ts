@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { suggestionList } from "graphql/jsutils/suggestionList.js";
+import { mostSimilar } from "../engine/similar-names.ts";
 import { systemCodeOf } from "../errors.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -39,8 +39,8 @@ export function readNames(environment: Environment, settings: readonly string[])
 
 /** The setting with the most similar name, if one is similar. Names are no secrets. */
 function hintFor(name: string, settings: readonly string[]): string {
-  const [nearest] = suggestionList(name.toUpperCase(), settings);
-  return nearest === undefined ? "" : `did you mean ${nearest}? Or `;
+  const nearest = mostSimilar(name.toUpperCase(), settings);
+  return nearest === null ? "" : `did you mean ${nearest}? Or `;
 }
 
 /** The text of a file without the newline at its end, or what is wrong with it. */

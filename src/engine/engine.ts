@@ -26,6 +26,7 @@ import {
   withOutcome,
 } from "./errors.ts";
 import { sizeOfSelection } from "./limits.ts";
+import type { SelectedFields } from "./coordinates.ts";
 import { Meter, type MeterSettings } from "./meter.ts";
 import { PLANNED_FIELD_BYTES } from "./plan/compile.ts";
 import {
@@ -50,6 +51,8 @@ export interface OperationDetails {
   /** The distinct codes of the errors of the operation. */
   codes: readonly string[];
   readonly failed: FailedPath[];
+  /** What the operation selects. Absent until its document is found valid. */
+  selected?: SelectedFields;
 }
 
 /** The arguments of one execution, independent of the transport of the request. */
@@ -155,6 +158,7 @@ export function createEngine(settings: EngineSettings) {
     // Counters and spans outlive the document.
     details.name = name ? ownCopy(name.value.slice(0, MAX_OPERATION_NAME_LENGTH)) : null;
     details.hash = document.hash;
+    details.selected = plan;
     // The variables are not coerced yet: only the lengths of lists are read.
     const { selected } = executionLimits;
     if (sizeOfSelection(schema, plan, params.variables ?? {}) > selected)

@@ -120,7 +120,7 @@ const NAMES: NameSettings = {
   ],
 };
 
-/** Creates the counters of operations by name and by client. Callers choose these names, so that new ones are added only with `isTrusted`. */
+/** Creates the counters of operations by name and by client. Each count returns the name under which the client is counted. Callers choose these names, so that new ones are added only with `isTrusted`. */
 export function createOperationCounts(registers: Registry[], now: () => number) {
   const clients = createNamedCounts(CLIENTS, registers, now);
   const unknownClient = clients.fixed("unknown", "unknown");
@@ -132,7 +132,7 @@ export function createOperationCounts(registers: Registry[], now: () => number) 
     seconds: number,
     client: ClientName | null,
     isTrusted: boolean,
-  ): void => {
+  ): string => {
     const ofClient =
       client === null
         ? unknownClient
@@ -146,5 +146,6 @@ export function createOperationCounts(registers: Registry[], now: () => number) 
       counts.seconds += seconds;
       if (codes.length > 0) counts.failed++;
     }
+    return `${ofClient.labels["client"]}`;
   };
 }

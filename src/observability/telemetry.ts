@@ -7,6 +7,8 @@ import type { RequestScope } from "../callers/request-scope.ts";
 import type { Log } from "./log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { UpstreamStats } from "../rest/client/client.ts";
+import type { CoordinatesOf } from "../engine/coordinates.ts";
+import { createFieldCounts } from "./field-counts.ts";
 import { clientOf, type ClientName, createOperationCounts } from "./operation-counts.ts";
 import { endOperationSpan, type RequestSpan, traceIdOf } from "./tracing.ts";
 
@@ -86,13 +88,15 @@ interface Settings {
   readonly now: () => number;
   /** Maximum durations of operations and of upstream requests, in milliseconds. */
   readonly deadlines: { readonly operation: number; readonly upstream: number };
+  /** The fields of an operation that are counted by client; null if none are. */
+  readonly coordinatesOf: CoordinatesOf | null;
 }
 
 /**
  * Creates the metrics and request logs. Labels have few values: templates, statuses and codes, and a bounded number of
  * names of clients and operations.
  */
-export function createTelemetry({ log, load, now, deadlines }: Settings) {
+export function createTelemetry({ log, load, now, deadlines, coordinatesOf }: Settings) {
   const registers = [new Registry()];
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers });
@@ -130,6 +134,7 @@ export function createTelemetry({ log, load, now, deadlines }: Settings) {
     REQUESTS,
   );
   const countByNames = createOperationCounts(registers, now);
+  const countFields = coordinatesOf && createFieldCounts(coordinatesOf, registers);
   const downloads = counter("rungraph_downloads_total", "Downloads.", ["what", "code"]);
   const downloadBytes = counter("rungraph_download_bytes_total", "Bytes of downloads that were passed on.", [
     "what",
@@ -187,7 +192,8 @@ export function createTelemetry({ log, load, now, deadlines }: Settings) {
       operations.inc({ type, code: mostSevereOf(codes) });
       operationSeconds.observe({ type }, ms / 1000);
       if (type === "query" || type === "mutation") operationRequests.observe(sent);
-      countByNames(details, ms / 1000, client, caller.verification === "verified");
+      const counted = countByNames(details, ms / 1000, client, caller.verification === "verified");
+      if (details.selected) countFields?.(details.selected, counted);
       const what = { type, name, hash, status, codes, upstreamRequests: sent, ms: Math.round(ms) };
       log.info(lineOf(request, client, failed, what), "operation");
     },

@@ -60,11 +60,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     const order = async () => (await linesOf(page)).slice(1).map(([name]) => name);
     const table = await linesOf(page);
     // An object that is null has no fields: its columns come from other rows, and its own stays empty.
-    expect(table[0]).toEqual(expect.arrayContaining(COLUMNS));
-    const cells = table
-      .slice(1)
-      .map((line) => COLUMNS.map((column) => line[table[0]?.indexOf(column) ?? -1]));
-    expect(cells).toEqual([FIRST, SECOND, TENTH]);
+    expect(table).toEqual([COLUMNS, FIRST, SECOND, TENTH]);
     const by = (name: string) =>
       page.locator(".answer-table th").filter({ hasText: name }).getByRole("button");
     await click(page, by("latestMetric.value"));

@@ -1,3 +1,6 @@
+import { createCoordinates } from "../../src/engine/coordinates.ts";
+import { getOperationAST, parse } from "graphql";
+import { schema } from "../../src/graphql/schema.ts";
 import pino from "pino";
 import { CallerRegistry } from "../../src/callers/callers.ts";
 import { ERROR_CODES } from "../../src/errors.ts";
@@ -31,13 +34,17 @@ async function metrics(): Promise<string> {
     }),
     now: () => 0,
     deadlines: { operation: 1, upstream: 1 },
+    coordinatesOf: createCoordinates(schema, "all"),
   });
   // A label is in the output once it has a value.
   telemetry.upstreamRequest({ requestId: "", method: "GET", route: "", outcome: "2xx", ms: 0 });
   const identity = { caller: new CallerRegistry().of(null, ""), requestId: "", trace: null };
   const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
   const request = { scope, span: openRequestSpan("", {}, scope), headers: {} };
-  telemetry.operation(request, { type: "query", name: null, hash: null, codes: [], failed: [] }, 200);
+  const details = { type: "query" as const, name: null, hash: null, codes: [], failed: [] };
+  const operation = getOperationAST(parse("{ viewer { username } }"));
+  const selected = operation && { operation, fragments: new Map() };
+  telemetry.operation(request, { ...details, ...(selected && { selected }) }, 200);
   telemetry.sharedRead("kept");
   telemetry.download(request, { what: "logs", code: "OK", bytes: 0, failed: [] });
   const text = await telemetry.registry.metrics();

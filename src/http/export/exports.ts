@@ -8,7 +8,6 @@ import { acceptsGzip, compressEach } from "../response-writer.ts";
 import { admitDownload, contentDisposition, type OpenedDownload, serveDownload } from "../downloads.ts";
 import { OperationContext } from "../operation-context.ts";
 import type { GatewayDependencies } from "../dependencies.ts";
-import { PATHS } from "../paths.ts";
 import { sendText } from "../text-response.ts";
 import { either } from "../../rest/api/kinds.ts";
 import { FORMATS } from "./formats.ts";
@@ -23,7 +22,7 @@ const EXPORT_ROUTE = new RegExp(
 );
 
 /** A table in a format that does not exist. */
-const OTHER_FORMAT = new RegExp(`^${PATHS.exports}[^/?]+/(?:runs|metrics)(?:\\.[^/?]*)?(?:\\?|$)`);
+const OTHER_FORMAT = /^\/export\/[^/?]+\/(?:runs|metrics)(?:\.[^/?]*)?(?:\?|$)/;
 
 const BYTE_ORDER_MARK = "\uFEFF";
 
