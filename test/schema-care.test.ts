@@ -87,11 +87,11 @@ test.each<[string, Repository, string, string?]>([
   ["in a clone without tags", { released: committed, tagged: null, now: ADDED }, NOTHING],
   ["where the tag has another schema", { released: ADDED, tagged: committed, now: ADDED }, NOTHING, ANOTHER],
   ["where something was only added", { released: committed, now: ADDED }, NOTHING],
-])("%s the schema is compared with what is there", (_, repository, said, problem) => {
+])("%s, the schema is compared with the available release", (_, repository, said, problem) => {
   expect(check(repository)).toEqual({ passes: !problem, said: [said], problems: problem ? [problem] : [] });
 });
 
-test("a field, a key and an input that were narrowed or removed are named", () => {
+test("reports fields, keys and inputs that were narrowed or removed", () => {
   const now = committed
     .replace("  hasNextPage: Boolean!", "  hasNextPage: Boolean")
     .replace(' @key(fields: "username")', "")
@@ -121,7 +121,7 @@ test("a field, a key and an input that were narrowed or removed are named", () =
     expect(check({ ...repository, version })).toMatchObject({ passes: true, problems: [] });
 });
 
-test("a setting, a code, a metric and an export that are gone are named, and so is a metric with other labels", () => {
+test("reports removed settings, codes, metrics and exports, and changed metric labels", () => {
   const names = ["PORT", "FORBIDDEN", "rungraph_downloads_total what, code", "createGateway"];
   const kept = ["HOST", "NOT_FOUND", "rungraph_circuit_open", "Log"];
   const lines = "| `HOST` | x |\n| `NOT_FOUND` | 404 |\n| `rungraph_circuit_open` | gauge |  |\n";
@@ -145,7 +145,7 @@ test("a setting, a code, a metric and an export that are gone are named, and so 
   );
 });
 
-test("a deprecation says what to use, and from which day on it may be gone", () => {
+test("a deprecation must name a replacement and the day of removal", () => {
   const reasons = {
     good: `Use \`pageNumber\`. Removed after ${inDays(120)}.`,
     noDay: "Use `pageNumber`.",
@@ -164,7 +164,7 @@ test("a deprecation says what to use, and from which day on it may be gone", () 
   ]);
 });
 
-test("what was deprecated may go after its day, and not before", () => {
+test("a deprecated field may be removed after its day, and not before", () => {
   const released = (day: string) =>
     withField(`page: Int @deprecated(reason: "Use \`pageNumber\`. Removed after ${day}.")`);
   expect(check({ released: released(inDays(-1)), now: committed })).toEqual({

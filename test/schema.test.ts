@@ -24,7 +24,7 @@ import { post } from "./support/raw-requests.ts";
 
 const isFederations = (name: string) => /^_[^_]/.test(name);
 
-test("the committed schema is the one that is served, without what is there for routers", async () => {
+test("the committed schema is the served one, without router-only parts", async () => {
   const { ask } = await startDemoGateway();
   const { data } = await ask<IntrospectionQuery, object>(
     getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true, oneOf: true }),
@@ -37,7 +37,7 @@ test("the committed schema is the one that is served, without what is there for 
   expect(Object.keys(served.getTypeMap()).filter(isFederations)).toEqual([]);
 });
 
-test("the committed subgraph is what `_service` tells, without a token and without introspection", async () => {
+test("the committed subgraph equals `_service`, without a token or introspection", async () => {
   const { ask, calls } = await startDemoGateway({ env: { INTROSPECTION: "off" } });
   const { data } = await ask<{ _service: { sdl: string } }, object>(
     "{ _service { sdl } }",
@@ -52,7 +52,7 @@ test("nothing in the schema is deprecated", () => {
   expect(printPlain(schema)).not.toContain("@deprecated");
 });
 
-test("an agent reads at most 36 kB to know all tools", async () => {
+test("the list of all agent tools takes at most 36 kB", async () => {
   const { url } = await startDemoGateway({ env: { MCP: "write" } });
   const response = await post(`${url}/mcp`, rpc("tools/list"), MCP_HEADERS);
   expect((await response.text()).length).toBeLessThanOrEqual(36_000);
@@ -71,7 +71,7 @@ test("every type, field, argument and enum value is described", () => {
 });
 
 test.each(["document", "polyaxon-0.4"])(
-  "what is @semanticNonNull is null only where an error says why: %s",
+  "a @semanticNonNull field is null only with an error: %s",
   async (profile) => {
     const { ask } = await startDemoGateway({ env: { UPSTREAM_PROFILE: profile } });
     const own = buildSchema(printPlain(schema));

@@ -14,7 +14,7 @@ const bookmark = (count: number, isBookmarked: boolean) => ({
   variables: { ids: upTo(count).map((id) => `ada.mnist.experiments.${id}`) },
 });
 
-test("sends no command that the rate limit of the service would certainly reject", async () => {
+test("sends no command that the service's rate limit would certainly reject", async () => {
   const { clock, advance } = fakeClock();
   const service = await startThrottling(120, clock.now);
   const gateway = await startGateway({ upstream: service, clock, env: { UPSTREAM_RATE_LIMIT: "120/60" } });
@@ -38,7 +38,7 @@ test("sends no command that the rate limit of the service would certainly reject
   expect(await send(100, false)).toEqual(Array(100).fill("DONE"));
 });
 
-test("sends no further command of a mutation after one that timed out", async () => {
+test("sends no further command of a mutation field after one timed out", async () => {
   const { url, held } = await startHolding();
   const gateway = await startGateway({
     upstream: { url },
@@ -54,7 +54,7 @@ test("sends no further command of a mutation after one that timed out", async ()
   expect(held).toHaveLength(2);
 });
 
-test("sends the next field of a mutation although a command before it timed out", async () => {
+test("sends a mutation's next field although an earlier command timed out", async () => {
   const { url, held } = await startHolding();
   const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_HEADERS_TIMEOUT_MS: "200" } });
   const stop = (id: number) => `s${id}: stopExperiment(id: "ada.mnist.${id}", force: true) { outcome }`;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FairQueue } from "../../src/callers/fair-queue.ts";
 
-test("a queue whose concurrency was reduced while it had items is passed over until enough have ended", () => {
+test("skips a busy queue with reduced concurrency until enough items have ended", () => {
   let limit = 8;
   const root = new FairQueue<{ readonly priority: number }>(null, { concurrency: () => limit });
   const caller = new FairQueue(root, { concurrency: () => limit / 2 });

@@ -65,7 +65,7 @@ async function startSlow(workers: number) {
 const HUNDRED = upTo(100);
 const CURVES = `{ ${HUNDRED.map((id) => `of${id}: experiment(id: "ada.mnist.${id}") { metrics(first: 1) { nodes { values { name value } } } }`).join(" ")} }`;
 
-describe.each([4, 8])("a service with %d workers of 0.8 s", (workers) => {
+describe.each([4, 8])("a gateway with %d upstream workers of 0.8 s each", (workers) => {
   test("answers a hundred curves, none of them too late", async () => {
     const { gateway, service, serve } = await startSlow(workers);
     const { data, errors } = await serve(gateway.ask<object, unknown>(CURVES));
@@ -74,7 +74,7 @@ describe.each([4, 8])("a service with %d workers of 0.8 s", (workers) => {
     expect(service.seen()).toHaveLength(100);
   });
 
-  test("does a hundred commands, and the outcome of each is known", async () => {
+  test("executes a hundred commands with known outcomes", async () => {
     const { gateway, service, serve } = await startSlow(workers);
     const ids = HUNDRED.map((id) => `ada.mnist.experiments.${id}`);
     const { data } = await serve(

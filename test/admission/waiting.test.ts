@@ -101,7 +101,7 @@ describe.each(Object.entries(CAUSES))(
     /** Requests of the callers that brought it about. */
     const waitingBefore = (gateway: Gateway) => metricOf(gateway, WAITING);
 
-    test("is counted, takes turns with those of other callers, and is sent", async () => {
+    test("is counted, alternates with other callers' requests, and is sent", async () => {
       const started = await start(env);
       const { gateway, service } = started;
       await block(started);
@@ -123,7 +123,7 @@ describe.each(Object.entries(CAUSES))(
       expect(await metricOf(gateway, WAITING)).toBe(0);
     });
 
-    test("leaves when its client disconnects", async () => {
+    test("leaves the queue when its client disconnects", async () => {
       const started = await start(env);
       const { gateway, service } = started;
       await block(started);
@@ -136,7 +136,7 @@ describe.each(Object.entries(CAUSES))(
       expect(service.seen()).toHaveLength(before);
     });
 
-    test("sheds new operations of its caller when the queue is full, not those of others", async () => {
+    test("fills only its caller's queue, so only that caller's operations are shed", async () => {
       const started = await start(env);
       const { gateway } = started;
       await block(started);
@@ -151,7 +151,7 @@ describe.each(Object.entries(CAUSES))(
   },
 );
 
-test("each reason to wait that the gateway reports is tested here", async () => {
+test("every reported reason for waiting is covered by these tests", async () => {
   const gateway = await startGateway({ upstream: await startFake(() => ({ json: {} })) });
   const text = await (await fetch(`${gateway.url}/metrics`)).text();
   const reasons = [...text.matchAll(new RegExp(`^${WAITING}\\{reason="(\\w+)"\\}`, "gm"))].map(

@@ -94,7 +94,7 @@ describe("strict hosts", () => {
         ),
       },
     ],
-  ])("take the tools of %s", async (_, env) => {
+  ])("accept the tools of %s", async (_, env) => {
     const { client } = await startAgent({ env: { MCP: "write", ...env } });
     const { tools } = await client.listTools();
     expect(tools.length).toBeGreaterThan(2);
@@ -102,7 +102,7 @@ describe("strict hosts", () => {
     expect(tools.flatMap(({ name, inputSchema }) => refusedOf(name, inputSchema as Schema))).toEqual([]);
   });
 
-  test("read all shipped tools in at most 36,000 characters", async () => {
+  test("receive all shipped tools in at most 36,000 characters", async () => {
     const { client } = await startAgent({ env: { MCP: "write" } });
     expect(JSON.stringify((await client.listTools()).tools).length).toBeLessThanOrEqual(36_000);
   });
@@ -119,7 +119,7 @@ async function startWriting(env: Record<string, string> = {}) {
   return { sent, ...(await connectAgent(gateway, { token: "t0ken" })) };
 }
 
-describe("an argument of any JSON", () => {
+describe("a JSON argument", () => {
   const declarations = { lr: 0.5, layers: [64, 32], "data.path": "a" };
   const valuesOf = (write: (value: unknown) => unknown) =>
     Object.entries(declarations).map(([name, value]) => ({ name, value: write(value) }));
@@ -127,14 +127,14 @@ describe("an argument of any JSON", () => {
   test.each([
     ["as a string of JSON", valuesOf((value) => JSON.stringify(value))],
     ["as it is", valuesOf((value) => value)],
-  ])("is taken %s", async (_, parameters) => {
+  ])("is accepted %s", async (_, parameters) => {
     const { use, sent } = await startWriting();
     const restarted = await use("Restart", { id: "ada.mnist.42", input: { parameters } });
     expect(restarted.isError).toBe(false);
     expect(sent()).toEqual([{ config: { declarations } }]);
   });
 
-  test("is refused by its own rules where it is no JSON", async () => {
+  test("is refused by its own rules when it is not JSON", async () => {
     const { use, sent } = await startWriting({
       TRUSTED_DOCUMENTS: trusting(`mutation Create($specification: JSON!) {
         createExperiment(project: "ada.mnist", input: { specification: $specification }) { experiment { id } }
@@ -148,7 +148,7 @@ describe("an argument of any JSON", () => {
   test.each([
     ["as a string of JSON", `{"id":"ada.mnist.jobs.2"}`],
     ["as it is", { id: "ada.mnist.jobs.2" }],
-  ])("is taken for variables %s", async (_, variables) => {
+  ])("is accepted for variables %s", async (_, variables) => {
     const { use } = await startAgent();
     const query = "query ($id: ID!) { job(id: $id) { uniqueName } }";
     expect((await use("graphql_query", { query, variables })).result).toEqual({

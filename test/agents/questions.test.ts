@@ -28,7 +28,7 @@ const calls = [...readPage("docs/agents.md").text.matchAll(/^\| [^|]+\? \| `(\w+
   ([, tool = "", args = ""]) => ({ tool, input: valueFromASTUntyped(parseValue(`{ ${args} }`)) }),
 );
 
-test("twelve questions are answered by a call each", async () => {
+test("answers twelve questions with one call each", async () => {
   const { use } = await startAgent({ env: RELEASE_04, now: still });
   expect(calls).toHaveLength(ANSWERS.length);
   for (const [index, { tool, input }] of calls.entries())
@@ -38,7 +38,7 @@ test("twelve questions are answered by a call each", async () => {
     });
 });
 
-test("projects are found of another owner as well", async () => {
+test("finds another owner's projects as well", async () => {
   const { use } = await startAgent({ env: RELEASE_04, now: still });
   const { result } = await use("FindProjects", { owner: "grace" });
   expect(result).toMatchObject({ data: { projects: { nodes: [{ uniqueName: "grace.vision" }] } } });

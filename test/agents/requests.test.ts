@@ -29,7 +29,7 @@ const errorOf = (code: number, message: string, data: object) => ({
 });
 
 describe("a message", () => {
-  test("has one response in JSON, with a request id, that nothing may keep", async () => {
+  test("has one uncacheable JSON response with a request id", async () => {
     const { post } = await start();
     const { status, headers, answer } = await post(LIST, { "x-request-id": "agent-7" });
     expect([status, headers.get("content-type")]).toEqual([200, "application/json"]);
@@ -39,7 +39,7 @@ describe("a message", () => {
     expect(answer).toMatchObject({ id: 1, result: { tools: expect.any(Array) } });
   });
 
-  test("is answered in JSON whatever else its client accepts, or does not say", async () => {
+  test("is answered in JSON with other Accept headers, or without one", async () => {
     const { url, post } = await start();
     const list = (await post(LIST)).answer;
     for (const accept of ["*/*", "application/json", "application/*;q=0.8, text/plain"])
@@ -48,7 +48,7 @@ describe("a message", () => {
     expect(JSON.parse(body.toString())).toEqual(list);
   });
 
-  test("that asks for a list gets the same under any id, of its own revision", async () => {
+  test("listing tools gets the same result for any id, per protocol revision", async () => {
     const { post } = await start();
     const first = await post(LIST);
     for (const id of [2, "a", `"`])
@@ -61,7 +61,7 @@ describe("a message", () => {
     expect((await post(LIST)).answer).toEqual(first.answer);
   });
 
-  test("begins in a turn of the event loop of its own", async () => {
+  test("starts in its own turn of the event loop", async () => {
     const turns = new Set<number>();
     let turn = 0;
     const count = (): void => void (turn++ < 1_000 && setImmediate(count));
@@ -75,7 +75,7 @@ describe("a message", () => {
     expect(turns.size).toBe(3);
   });
 
-  test("whose document is too long to be run is not read to its end", async () => {
+  test("with an overlong document is not read to its end", async () => {
     const { post, calls } = await start();
     const query = `{ ${"a ".repeat(4_000)} login }`;
     const { answer } = await post(rpc("tools/call", { name: "graphql_query", arguments: { query } }));
@@ -85,7 +85,7 @@ describe("a message", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("that wants no answer is accepted", async () => {
+  test("that is a notification is accepted without a response", async () => {
     const { post } = await start();
     const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
     expect(await post(body)).toMatchObject({ status: 202, answer: null });
@@ -94,7 +94,7 @@ describe("a message", () => {
   test.each([
     ...MESSAGES.none,
     { body: `[${LIST},${LIST}]`, message: "Expected a JSON object as the body, got an array: no batches." },
-  ])("that is none (case %#) is 400", async ({ body, message }) => {
+  ])("that is invalid gets status 400 (case %#)", async ({ body, message }) => {
     const { post } = await start();
     const { status, answer } = await post(body);
     expect({ status, answer }).toEqual({
@@ -104,7 +104,7 @@ describe("a message", () => {
   });
 
   test.each(MESSAGES.wrong)(
-    "with $what is an error of JSON-RPC, and runs nothing",
+    "with $what returns a JSON-RPC error and runs nothing",
     async ({ method, params, code }) => {
       const { post, calls, logged } = await start();
       expect((await post(rpc(method, params))).answer).toMatchObject({ id: 1, error: { code } });
@@ -113,7 +113,7 @@ describe("a message", () => {
     },
   );
 
-  test("that is nested deeply is answered", async () => {
+  test("with deep nesting is answered", async () => {
     const { post, logged } = await start();
     const message = rpc("tools/call", { name: "StartPage", arguments: { a: "deep" } });
     expect([200, 400]).toContain((await post(message.replace('"deep"', DEEP))).status);
@@ -130,7 +130,7 @@ describe("a message", () => {
   });
 });
 
-describe("what the gateway rejects before a message is read", () => {
+describe("before reading a message, the gateway", () => {
   const tooLong = (bytes: number) =>
     errorOf(-32_000, `Expected a body of at most ${bytes} bytes.`, { code: "OPERATION_TOO_LARGE" });
   const wrongType = errorOf(-32_600, "Expected a body of application/json.", { code: "BAD_REQUEST" });
@@ -139,25 +139,28 @@ describe("what the gateway rejects before a message is read", () => {
     ["longer than the setting", "100", "application/json", 100, 413, tooLong(100)],
     ["longer than any message", "256000", "application/json", 65_536, 413, tooLong(65_536)],
     ["of another type", "256000", "text/plain", 0, 415, wrongType],
-  ])("a body %s", async (_, MAX_BODY_BYTES, type, length, status, answer) => {
+  ])("rejects a body %s", async (_, MAX_BODY_BYTES, type, length, status, answer) => {
     const { post } = await start({ MAX_BODY_BYTES });
     const body = rpc("tools/list", { padding: "x".repeat(length) });
     expect(await post(body, { "content-type": type })).toMatchObject({ status, answer });
   });
 
-  test.each(["GET", "DELETE", "PUT", "OPTIONS"])("%s: there are no sessions", async (method) => {
-    const { url } = await startGateway({ upstream: await startDemoService(), env: { MCP: "read" } });
-    const { status, headers, text } = await sendTo(`${url}/mcp`, { method, headers: MCP_HEADERS });
-    expect([status, headers.get("allow"), text]).toEqual([405, "POST", ""]);
-  });
+  test.each(["GET", "DELETE", "PUT", "OPTIONS"])(
+    "rejects %s, because there are no sessions",
+    async (method) => {
+      const { url } = await startGateway({ upstream: await startDemoService(), env: { MCP: "read" } });
+      const { status, headers, text } = await sendTo(`${url}/mcp`, { method, headers: MCP_HEADERS });
+      expect([status, headers.get("allow"), text]).toEqual([405, "POST", ""]);
+    },
+  );
 
-  test("a client that takes neither of the protocol's media types, or another revision", async () => {
+  test("rejects unsupported media types and protocol revisions", async () => {
     const { post } = await start();
     expect(await post(LIST, { accept: "text/html" })).toMatchObject({ status: 406 });
     expect(await post(LIST, { "mcp-protocol-version": "1999-01-01" })).toMatchObject({ status: 400 });
   });
 
-  test("everything when agents are not served", async () => {
+  test("rejects everything when agents are not served", async () => {
     const { url, post } = await start({ MCP: "off" });
     expect((await sendTo(`${url}/mcp`, { method: "GET" })).text).toBe("not found\n");
     await expect(post(LIST)).rejects.toThrow("not found");
@@ -167,7 +170,7 @@ describe("what the gateway rejects before a message is read", () => {
 describe("pages", () => {
   const APP = "https://app.example";
 
-  test("of other origins are refused, even where host and origin agree: a name that is rebound looks like that", async () => {
+  test("from other origins are refused, even where Host and Origin agree", async () => {
     const { url } = await startGateway({ upstream: await startDemoService(), env: { MCP: "read" } });
     // fetch would send the host of the address.
     const send = async (origin: string, host: string) => {
@@ -195,7 +198,7 @@ describe("pages", () => {
     }
   });
 
-  test("of a known origin are served, with the headers of the protocol", async () => {
+  test("from a known origin are served, with the protocol's headers", async () => {
     const { url, post } = await start({ CORS_ORIGINS: APP });
     const { status, headers } = await post(LIST, { origin: APP });
     expect([status, headers.get("access-control-allow-origin")]).toEqual([200, APP]);

@@ -18,8 +18,8 @@ interface BestExperiments {
   readonly group: { readonly experiments: { readonly nodes: readonly { readonly id: string }[] } };
 }
 
-describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %s", (era) => {
-  test("lists the tools, finds the best run of a group and reads the end of its log", async () => {
+describe.each<Era>(["auto", "legacy"])("an agent with %s protocol negotiation", (era) => {
+  test("lists tools, finds a group's best run and reads its log tail", async () => {
     const { client, names, use, calls } = await start({}, { era });
     expect(client.getNegotiatedProtocolVersion()).toBe(era === "auto" ? "2026-07-28" : "2025-11-25");
     expect(client.getInstructions()).toContain("machine-learning runs");
@@ -58,7 +58,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
     expect(calls()).toEqual(["GET ada/mnist/experiments/10/", "GET ada/mnist/experiments/10/logs/"]);
   });
 
-  test("that may only read has no tool that changes anything", async () => {
+  test("with read access has no tool that changes anything", async () => {
     const { use, calls, client } = await start({}, { era });
     const input = { query: `mutation { stopJob(id: "ada.mnist.jobs.2", force: true) { job { id } } }` };
     await expect(use("graphql_mutation", input)).rejects.toThrow("Tool graphql_mutation not found");
@@ -76,7 +76,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
     expect(calls()).toEqual([]);
   });
 
-  test("that may write changes what the caller may change", async () => {
+  test("with write access changes what the caller may change", async () => {
     const { use, names, calls } = await start({ MCP: "write" }, { era });
     expect((await names()).filter((name) => !READING.includes(name))).toEqual([
       "Restart",
@@ -110,7 +110,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
   });
 });
 
-test("an agent is told where to begin, by the tools that there are", async () => {
+test("agent instructions suggest a start with the available tools", async () => {
   const { client } = await start();
   expect(client.getInstructions()).toContain("begin with FindProjects");
   expect(client.getInstructions()).toContain("graphql_query");
@@ -119,7 +119,7 @@ test("an agent is told where to begin, by the tools that there are", async () =>
 });
 
 describe("the caller of a tool", () => {
-  test("is the one whose token the client sends; without one the errors are those of GraphQL", async () => {
+  test("is identified by the client's token; without one GraphQL's errors are returned", async () => {
     const { demo, url, ...gateway } = await start();
     const query = "{ viewer { username } }";
     const grace = await connectAgent({ url }, { token: tokenOf(demo, "grace") });
@@ -143,7 +143,7 @@ describe("the caller of a tool", () => {
     expect(gateway.calls()).toEqual([]);
   });
 
-  test("runs queries of its own, with variables, and learns what failed beside what did not", async () => {
+  test("runs its own queries with variables, and gets errors beside data", async () => {
     const { use, calls } = await start();
     const query = `query ($id: ID!) { found: job(id: $id) { rawStatus } missing: job(id: "ada.mnist.jobs.999") { id } }`;
     const { text, ...reported } = await use("graphql_query", {
@@ -161,7 +161,7 @@ describe("the caller of a tool", () => {
     expect(calls()).toEqual(["GET ada/mnist/jobs/999/", "GET ada/mnist/jobs?query=id%3A2%7C999&limit=100"]);
   });
 
-  test("has its operations in the log and the metrics, with its request id and without its token", async () => {
+  test("has its operations logged and counted, with request id, without token", async () => {
     const headers = { "x-request-id": "agent-7" };
     const { use, names, logged, url, demo } = await start({}, { headers });
     await names();
@@ -179,7 +179,7 @@ describe("the caller of a tool", () => {
     expect(logged()).not.toContain(tokenOf(demo, "ada"));
   });
 
-  test("may ask what an operation costs", async () => {
+  test("can request the cost of an operation", async () => {
     const { use } = await start({ EXPLAIN: "on" }, { headers: { "x-rungraph-explain": "1" } });
     expect((await use("StartPage")).result).toMatchObject({
       data: { viewer: { username: "ada" } },
@@ -188,7 +188,7 @@ describe("the caller of a tool", () => {
   });
 });
 
-describe("limits", () => {
+describe("result limits", () => {
   const startLong = async () => {
     const service = await startFake(() => ({ json: { id: 42, declarations: { text: "x".repeat(60_000) } } }));
     const gateway = await startGateway({ upstream: service, env: { MCP: "write" } });
@@ -199,7 +199,7 @@ describe("limits", () => {
     extensions: { code: "OPERATION_TOO_LARGE" },
   };
 
-  test("a result is bounded for the agent that reads it, and not for others", async () => {
+  test("apply to agents, not to other callers", async () => {
     const { use, ask } = await startLong();
     const select = (fields: string) => `{ experiment(id: "ada.mnist.42") { ${fields} } }`;
     const once = await use("graphql_query", { query: select('parameter(name: "text") { value }') });

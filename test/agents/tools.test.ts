@@ -20,7 +20,7 @@ const trusting = (...documents: readonly string[]) =>
   manifest(Object.fromEntries(documents.map((text, index) => [`hash-${index}`, text])));
 
 describe("the tool of a shipped operation", () => {
-  test("has its name, its comment, and its variables as arguments", async () => {
+  test("has the operation's name, comment, and variables as arguments", async () => {
     const { client } = await start({});
     const { tools } = await client.listTools();
     expect(tools.find(({ name }) => name === "RunLog")).toEqual({
@@ -48,7 +48,7 @@ describe("the tool of a shipped operation", () => {
     }
   });
 
-  test("tells which arguments it takes", async () => {
+  test("reports which arguments it accepts when they are wrong", async () => {
     const { use, calls } = await start({});
     expect(await use("RunLog", { id: "x", line: 5 })).toEqual({
       text: expect.stringContaining('expected only id, lines, got "line"'),
@@ -82,7 +82,7 @@ function variablesOf(tool: string): object {
   return Object.entries(VARIABLES).find(([name]) => name.includes(`-${file}`))?.[1] ?? {};
 }
 
-test("null for an optional argument of any tool is the same as none", async () => {
+test("null for any tool's optional argument equals omitting it", async () => {
   const env = { ...RELEASE_04, UPSTREAM_RATE_LIMIT: "off" };
   const { client, use } = await startAgent({ env, now: still });
   for (const { name, inputSchema } of (await client.listTools()).tools) {
@@ -96,7 +96,7 @@ test("null for an optional argument of any tool is the same as none", async () =
   }
 });
 
-test("within an argument null clears, but not what has a default", async () => {
+test("null inside an argument clears a value unless it has a default", async () => {
   const document = `mutation Keep($id: ID!, $order: RunOrder, $input: UpdateRunInput!) {
     updateExperiment(id: $id, input: $input) {
       experiment { description project { experiments(first: 1, order: $order) { totalCount } } }
@@ -117,7 +117,7 @@ test("within an argument null clears, but not what has a default", async () => {
 });
 
 describe("the tools of trusted documents", () => {
-  test("replace those of the shipped ones, and an agent runs no others", async () => {
+  test("replace the shipped tools, and agents can run no others", async () => {
     const { names, use, calls, client } = await start({
       TRUSTED_DOCUMENTS: fileURLToPath(OURS),
       MCP: "write",
@@ -133,7 +133,7 @@ describe("the tools of trusted documents", () => {
     expect((await client.listResources()).resources).toHaveLength(1);
   });
 
-  test("are described by their root fields, have input types in JSON Schema, and hints", async () => {
+  test("are described by root fields, JSON Schema inputs and hints", async () => {
     const { client } = await start({
       MCP: "write",
       TRUSTED_DOCUMENTS: trusting(
@@ -160,7 +160,7 @@ describe("the tools of trusted documents", () => {
     });
   });
 
-  test("are one for each operation that has a name and can be read", async () => {
+  test("exist once per named, valid operation", async () => {
     const { client, use } = await start({
       TRUSTED_DOCUMENTS: trusting(
         "{ viewer { id } }",
@@ -189,7 +189,7 @@ describe("the tools of trusted documents", () => {
     });
   });
 
-  test("may have names that every object has; none signs in", async () => {
+  test("may be named like object properties; none can sign in", async () => {
     const { names, use } = await start({
       MCP: "write",
       TRUSTED_DOCUMENTS: trusting(
@@ -206,7 +206,7 @@ describe("the tools of trusted documents", () => {
 });
 
 describe("the schema", () => {
-  test("is a resource, and its types are shown by a tool", async () => {
+  test("is a resource, with a tool that shows its types", async () => {
     const { client, use, calls } = await start({});
     const { contents } = await client.readResource({ uri: "rungraph://schema.graphql" });
     const printed = readFileSync(new URL("../../schema/schema.graphql", import.meta.url), "utf8");
@@ -226,7 +226,7 @@ describe("the schema", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("is not given to agents when INTROSPECTION is off", async () => {
+  test("is hidden from agents when INTROSPECTION is off", async () => {
     const { client, use } = await start({ INTROSPECTION: "off" });
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toContain("graphql_query");
@@ -235,7 +235,7 @@ describe("the schema", () => {
     expect((await use("graphql_query", { query: "{ jo }" })).text).not.toContain("Did you mean");
   });
 
-  test("has its served names, and so have the shipped operations", async () => {
+  test("uses the configured type names, as do the shipped operations", async () => {
     const { client, use, names } = await start({ TYPE_NAMES: "Experiment=Trial,Node=Machine", MCP: "write" });
     const { text } = await use("graphql_schema", { types: ["Trial"] });
     expect(text).toContain("type Trial implements");

@@ -9,7 +9,7 @@ const run = (id: number, given: object) => ({ id, unique_name: `ada.mnist.${id}`
 
 const startComparing = () => startBefore({ ...COMPARED.records, "ada/mnist/experiments/9/": [] });
 
-test("tells what differs, with a request for each run", async () => {
+test("returns differences with one request per run", async () => {
   const { ask, service } = await startComparing();
   const answer = await ask(`{
     compareExperiments(ids: ["ada.mnist.1", "ada.mnist.2"]) {
@@ -23,7 +23,7 @@ test("tells what differs, with a request for each run", async () => {
   expect(service.calls()).toEqual(["GET ada/mnist/experiments/1/", "GET ada/mnist/experiments/2/"]);
 });
 
-test("tells also what is the same when asked, and null wherever a run has no value", async () => {
+test("returns equal values on request, and null where a run has none", async () => {
   const { ask } = await startComparing();
   const { data } = await ask(`{
     compareExperiments(ids: ["ada.mnist.2", "ada.mnist.1", "ada.mnist.2"], onlyDifferences: false) {
@@ -34,7 +34,7 @@ test("tells also what is the same when asked, and null wherever a run has no val
   expect(data).toEqual({ compareExperiments: COMPARED.all });
 });
 
-test("names the runs that are not there and compares the others; null is a value, and no number is not the same as none", async () => {
+test("reports missing runs, compares others, and distinguishes null, NaN and absent", async () => {
   const { ask, service } = await startBefore(COMPARED.unlike.records);
   const ids = ["ada.mnist.7", "ada.mnist.1", "ada.mnist.experiments.8", "ada.mnist.2"];
   const answer = await ask(
@@ -47,7 +47,7 @@ test("names the runs that are not there and compares the others; null is a value
   expect(service.calls()).toEqual([1, 2, 7, 8].map((id) => `GET ada/mnist/experiments/${id}/`));
 });
 
-test("names the runs of the origin by their references", async () => {
+test("returns the origin's runs as references", async () => {
   const { ask } = await startBefore({
     "ada/mnist/experiments/1/": run(1, { experiment_group: "ada.mnist.5", original: "ada.mnist.5.41" }),
     "ada/mnist/experiments/2/": run(2, { build_job: "ada.mnist.builds.7", original: "not a name" }),
@@ -63,7 +63,7 @@ test("names the runs of the origin by their references", async () => {
   expect(answer).toEqual({ data: { compareExperiments: { origin } } });
 });
 
-test("zero does not differ from negative zero, by itself and in lists", async () => {
+test("treats zero and negative zero as equal, alone and in lists", async () => {
   const written = (id: number, zero: string): FakeResponse => ({
     text: `{"id":${id},"unique_name":"ada.mnist.${id}","declarations":{"a":${zero},"b":[${zero}]},"last_metric":{"c":${zero}}}`,
     headers: { "content-type": "application/json" },
@@ -81,7 +81,7 @@ test.each([
   [`["ada.mnist.1", "ada.mnist.experiments.1"]`, "BAD_USER_INPUT", /^ids: .* 2 to 100 .*, got 1$/, {}],
   [`["ada.mnist.1", "ada.mnist.9"]`, "UPSTREAM_BAD_RESPONSE", /./, { reference: "ada.mnist.experiments.9" }],
   [`["ada.mnist.1", "x"]`, "BAD_USER_INPUT", /^ids\[1\]: expected /, {}],
-])("%s is null with the reason", async (ids, code, message, details) => {
+])("returns null with the reason for %s", async (ids, code, message, details) => {
   const { ask } = await startComparing();
   const { data, errors } = outcomeOf(await ask(`{ compareExperiments(ids: ${ids}) { metrics { name } } }`));
   expect(data).toEqual({ compareExperiments: null });
@@ -97,7 +97,7 @@ const longList = () => ({ list: Array.from({ length: 2_000 }, (_, index) => [ind
 test.each([
   ["many runs that have nothing in common", 100, nothingInCommon, true, { length: 50_000 }],
   ["lists of many runs", 50, longList, false, [{ differs: false }]],
-] as const)("%s are compared in pieces", async (_, count, declared, onlyDifferences, parameters) => {
+] as const)("compares %s in time slices", async (_, count, declared, onlyDifferences, parameters) => {
   const rows = Array.from({ length: count }, (__, index) =>
     run(index + 1, { declarations: declared(index) }),
   );

@@ -4,7 +4,7 @@ import SUMMARIES from "./metric-summaries.json" with { type: "json" };
 
 const POINT = "{ value step recordedAt }";
 
-test("each metric is told over the whole run, by one request", async () => {
+test("summarizes each metric over the whole run with one request", async () => {
   const path = "ada/mnist/experiments/42/metrics";
   const { ask, service } = await startBefore({ [path]: { count: 5, results: SUMMARIES.records } });
   const answer = await ask(`{

@@ -30,7 +30,7 @@ const summaryOf = (summary: object | null) => ({ data: { project: { experiments:
 
 const WHOLE = "GET ada/mnist/experiments?sort=created_at%2C-updated_at&limit=500";
 
-test("a summary alone is one request, and tells statuses, parameters, metrics and the best", async () => {
+test("a summary returns statuses, parameters, metrics and best runs in one request", async () => {
   const { list, calls } = await startRuns(TOLD.rows);
   const answer = await list(
     "",
@@ -48,7 +48,7 @@ test("a summary alone is one request, and tells statuses, parameters, metrics an
   expect(calls()).toEqual([WHOLE]);
 });
 
-test("groups are told by parameter, status, user and tag, with statistics of each", async () => {
+test("groups runs by parameter, status, user and tag, with statistics", async () => {
   const { list, calls } = await startRuns(TOLD.rows.slice(0, 4));
   const answer = await list(
     "",
@@ -62,7 +62,7 @@ test("groups are told by parameter, status, user and tag, with statistics of eac
   expect(calls()).toEqual([WHOLE]);
 });
 
-test("a name is a key of the parameters, or else leads into their objects: in filters, groups, figures, fields and columns", async () => {
+test("resolves a parameter name as a key first, then as a path", async () => {
   const loss = (id: number, declarations: object) => row(id, { declarations, last_metric: { loss: id } });
   const rows = [
     loss(1, { model: { lr: 0.1, "b.1": 1 } }),
@@ -178,7 +178,7 @@ test("a breakdown has the durations of ended and of active runs", async () => {
   expect(calls()).toEqual([WHOLE]);
 });
 
-test("means, deviations and medians of numbers as large as there are are finite, or null", async () => {
+test("means, deviations and medians of extreme numbers are finite or null", async () => {
   const of = (...losses: number[]) => losses.map((loss, index) => row(index + 1, { last_metric: { loss } }));
   const statistics = async (rows: readonly object[]) => {
     const { list } = await startRuns(rows);
@@ -199,7 +199,7 @@ test("means, deviations and medians of numbers as large as there are are finite,
   );
 });
 
-test("importance is the rank correlation of a metric with each parameter that has numbers", async () => {
+test("importance is a metric's rank correlation with each numeric parameter", async () => {
   const rows = [1, 2, 3, 4].map((id) =>
     row(id, {
       declarations: { lr: id, down: -id, same: 7, deep: id > 2, net: "cnn" },
@@ -213,7 +213,7 @@ test("importance is the rank correlation of a metric with each parameter that ha
   );
 });
 
-test("a page and two summaries read the list in its order and once as a whole", async () => {
+test("summaries beside a page share one full read of the list", async () => {
   const { list, calls } = await startRuns(TOLD.rows, { env: { MAX_PAGE_SIZE: "2" } });
   const { data } = await list(
     "(first: 1, order: { by: { field: CREATED_AT } })",
@@ -241,7 +241,7 @@ test("a page and two summaries read the list in its order and once as a whole", 
   );
 });
 
-test("the page that the arguments name is not read where only figures are selected", async () => {
+test("reads no page when only the summary is selected", async () => {
   const { list, calls } = await startRuns(TOLD.rows);
   const cursor = await list("(first: 2, order: { by: { field: CREATED_AT } })", "pageInfo { endCursor }");
   expect(cursor.errors).toBeUndefined();
@@ -254,7 +254,7 @@ test("the page that the arguments name is not read where only figures are select
   expect(calls().slice(1)).toEqual([WHOLE]);
 });
 
-test("ends at the limit of upstream requests, and says so", async () => {
+test("a summary stops at the upstream request limit and is marked incomplete", async () => {
   const { list, calls } = await startRuns(TOLD.rows, {
     env: { MAX_PAGE_SIZE: "1", MAX_UPSTREAM_REQUESTS: "3" },
   });
@@ -266,7 +266,7 @@ test("ends at the limit of upstream requests, and says so", async () => {
   expect((await poor("", "nodes { id } summary { scannedRows }")).errors).toHaveLength(1);
 });
 
-test("of a page that is longer than was asked for it has only so many runs, and says so", async () => {
+test("a summary truncates an overlong upstream page and is marked incomplete", async () => {
   const { list } = await startRuns([], {
     answer: () => ({ json: { count: 5, next: null, results: TOLD.rows } }),
   });
@@ -275,7 +275,7 @@ test("of a page that is longer than was asked for it has only so many runs, and 
   );
 });
 
-test("a failure in the middle is an error, no shorter summary", async () => {
+test("a failure midway is an error, not a shorter summary", async () => {
   const { list } = await startRuns(TOLD.rows, {
     env: { MAX_PAGE_SIZE: "2" },
     answer: ({ path }) => (path.includes("offset=2") ? { status: 403, json: {} } : undefined),

@@ -27,7 +27,7 @@ async function startRuns(count: number, env: Record<string, string> = {}) {
   return { ...gateway, calls: service.calls };
 }
 
-test("many summaries of one list are made in pieces, and read their runs once", async () => {
+test("computes many summaries of a list in time slices, reading runs once", async () => {
   const { ask, calls } = await startRuns(4_000, { CACHE_TTL_MS: "600000", CACHE_BYTES: "100000000" });
   // Equal figures are made once.
   const summaryOf = (metric: string) =>

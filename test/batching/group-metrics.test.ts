@@ -6,7 +6,7 @@ import { RELEASE_02, RELEASE_04, startBefore } from "../support/gateway.ts";
 import { listIn } from "../support/listed.ts";
 import FORMS from "./metrics-forms.json" with { type: "json" };
 
-describe("metrics of the experiments of a group", () => {
+describe("metrics of a group's experiments", () => {
   /** A gateway that may batch and one that may not. */
   const startBoth = () => startTwo({ env: RELEASE_04 }, { env: RELEASE_02 });
 
@@ -20,7 +20,7 @@ describe("metrics of the experiments of a group", () => {
     expect(expectedCalls.length).toBeGreaterThanOrEqual(25);
   });
 
-  test("behind a cursor are asked for alone, and go on where the page of the group ended", async () => {
+  test("continue individually from the cursor where the group's page ended", async () => {
     const ask = await startBoth();
     const page = `query ($after: String, $of: String!) { group(id: "ada.mnist.1") { experiments(query: $of) { nodes {
       internalId metrics(first: 3, after: $after) { nodes { internalId } pageInfo { endCursor hasNextPage } }
@@ -39,7 +39,7 @@ describe("metrics of the experiments of a group", () => {
     expect(second.answer).toEqual(second.expected);
   });
 
-  test("of several groups take one request for each; those of no group are asked for alone", async () => {
+  test("take one request per group, and individual requests outside groups", async () => {
     const ask = await startBoth();
     const document = `{ project(id: "ada.mnist") {
       experiments(query: "id:1|9|10|42|47|48") { nodes { uniqueName metrics(first: 1) { totalCount } } }
@@ -91,7 +91,7 @@ describe("metrics of the experiments of a group", () => {
     },
   };
 
-  test("a server without the list of a group is asked one by one from then on, and one whose list is not whole", async () => {
+  test("are read individually where the group list is missing or incomplete", async () => {
     const { ask, calls } = await startGroup(UNKNOWN_LIST);
     await ask(series);
     calls();
@@ -103,7 +103,7 @@ describe("metrics of the experiments of a group", () => {
       expect(await (await startGroup({ json })).ask(series)).toEqual({ data: wholeSeries });
   });
 
-  test("are asked for one by one from then on where those of the group are too large for one response", async () => {
+  test("are read individually once the group's response has been too large", async () => {
     const results = Array.from({ length: 200 }, (_, id) => ({ id, experiment: 1, values: { loss: id } }));
     const { ask, calls } = await startGroup(
       { json: { count: 200, next: null, results } },

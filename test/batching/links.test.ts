@@ -18,7 +18,7 @@ import { sortedErrorsOf } from "../support/errors.ts";
 import type { FakeResponse } from "../support/fake.ts";
 import { detail } from "../support/replies.ts";
 
-describe("links of a kind", () => {
+describe("links of one kind", () => {
   test.each([
     ["by one request", 50, [byIds(upTo(50))]],
     [
@@ -27,7 +27,7 @@ describe("links of a kind", () => {
       [byIds(upTo(100)), byIds(upTo(200).slice(100)), byIds(upTo(250).slice(200))],
     ],
     ["and the one that is left over by its own row", 101, [...alone(["101"]), byIds(upTo(100))]],
-  ])("are answered %s, which is all that the budget is charged for", async (_, count, requests) => {
+  ])("are answered %s, and only those requests are charged", async (_, count, requests) => {
     const env = { MAX_UPSTREAM_REQUESTS: `${requests.length + 1}` };
     const { ask, calls } = await startBuilds({ env });
     const answer = await ask(buildsOf(count));
@@ -37,7 +37,7 @@ describe("links of a kind", () => {
   });
 
   test.each(["commit", "uniqueName status dockerfile", "jobCount", "nodeScheduled { name }"])(
-    "are asked for one by one when { %s } is wanted, which no list tells",
+    "are read individually for { %s }, which lists do not contain",
     async (fields) => {
       const { ask, calls } = await startBuilds();
       const { errors } = await ask(buildsOf(4, fields));
@@ -46,7 +46,7 @@ describe("links of a kind", () => {
     },
   );
 
-  test("cost nothing when only what their names tell is wanted", async () => {
+  test("cost nothing when their names contain every selected field", async () => {
     const { ask, calls } = await startBuilds();
     const answer = await ask(buildsOf(4, "id internalId uniqueName project { name }"));
     expect(buildsIn(answer)).toMatchObject(upTo(4).map((internalId) => ({ internalId })));
@@ -54,7 +54,7 @@ describe("links of a kind", () => {
   });
 });
 
-describe("a record that is wanted in part and as a whole", () => {
+describe("a record selected both in part and as a whole", () => {
   test("is read once, as a whole", async () => {
     const { ask, calls } = await startBuilds();
     const { data, errors } = await ask<object, object>(`{
@@ -70,13 +70,13 @@ describe("a record that is wanted in part and as a whole", () => {
   });
 });
 
-describe("an id that does not come back from a batch", () => {
+describe("an id missing from a batch response", () => {
   const withoutTwo: BuildAnswers = {
     byIds: (ids) => buildRows(ids.filter((id) => id !== "2")),
     alone: (id) => (id === "2" ? undefined : wholeBuild(id)),
   };
 
-  test("is asked for alone, so that its error is the true one; the others are there", async () => {
+  test("is requested alone for its actual error, while the others resolve", async () => {
     const { ask, calls } = await startBuilds(withoutTwo);
     const answer = await ask(buildsOf(3));
     expect(buildsIn(answer)).toEqual([succeeded("1"), null, succeeded("3")]);
@@ -92,15 +92,15 @@ describe("an id that does not come back from a batch", () => {
     expect(calls()).toEqual([...alone(["2"]), byIds(["1", "2", "3"])]);
   });
 
-  test("is not taken from a server that overlooks the filter", async () => {
+  test("is requested alone when the server ignores the filter", async () => {
     const { ask, calls } = await startBuilds({ byIds: () => buildRows(["7", "8", "9", "2"]) });
     expect(buildsIn(await ask(buildsOf(3)))).toEqual(upTo(3).map(succeeded));
     expect(calls()).toEqual([...alone(["1", "3"]), byIds(["1", "2", "3"])]);
   });
 });
 
-describe("a row of a list of batched records", () => {
-  test("that lacks what it should have is completed: absent is not null", async () => {
+describe("a row in a batched list", () => {
+  test("is completed when a field is absent, but not when null", async () => {
     const { ask, calls } = await startBuilds({
       byIds: (ids) => ({
         json: {
@@ -115,11 +115,11 @@ describe("a row of a list of batched records", () => {
   });
 });
 
-describe("a server that does not take the filter", () => {
+describe("a server that does not support the filter", () => {
   test.each([
     ["refuses it", REFUSED_FILTER],
     ["does not know the list", UNKNOWN_LIST],
-  ])("because it %s is asked one by one, now and for ten minutes", async (_, reported) => {
+  ])("because it %s gets individual reads now and for ten minutes", async (_, reported) => {
     const { ask, calls, logged } = await startBuilds({ byIds: () => reported });
     const first = await ask(buildsOf(3));
     expect(first.errors).toBeUndefined();
@@ -137,7 +137,7 @@ describe("a server that does not take the filter", () => {
   });
 
   test.each([REFUSED_FILTER, UNKNOWN_LIST])(
-    "is not one that refuses it for records which cannot be read at all (case %#)",
+    "is not assumed from refusals of unreadable records (case %#)",
     async (reported) => {
       const { ask, calls } = await startBuilds({
         byIds: (ids) => (ids.includes("9") ? reported : buildRows(ids)),
@@ -151,7 +151,7 @@ describe("a server that does not take the filter", () => {
     },
   );
 
-  test("is asked for no record twice, although the whole of it is wanted elsewhere", async () => {
+  test("is sent no read twice, although another field needs the whole record", async () => {
     const { ask, calls } = await startBuilds({ byIds: () => REFUSED_FILTER });
     const { data, errors } = await ask<object, object>(`{
       a: buildJob(id: "ada.mnist.builds.1") { status }
@@ -167,7 +167,7 @@ describe("a server that does not take the filter", () => {
     expect(calls()).toEqual([...alone(["1", "2"]), byIds(["1", "2"])]);
   });
 
-  test("a filter of the caller's own that is refused says nothing of it", async () => {
+  test("is not assumed when the caller's own filter is refused", async () => {
     const { ask, calls } = await startBuilds({
       byIds: (ids) => (ids.includes("nonsense:1") ? REFUSED_FILTER : buildRows(ids)),
     });
@@ -178,13 +178,13 @@ describe("a server that does not take the filter", () => {
   });
 });
 
-describe("a list of batched records that fails", () => {
+describe("a batched list that fails", () => {
   test.each<[string, FakeResponse]>([
     ["a crash", { text: "<h1>Server Error</h1>", status: 500, headers: { "content-type": "text/html" } }],
     ["no JSON", { text: "<html>" }],
     ["no list", { json: { results: "none" } }],
     ["rows that are none", { json: { results: [null, {}] } }],
-  ])("with %s is made up for one by one, and tried again in the next request", async (_, reported) => {
+  ])("with %s falls back to individual reads until the next request", async (_, reported) => {
     const { ask, calls } = await startBuilds({ byIds: () => reported });
     for (let time = 0; time < 2; time++) {
       const answer = await ask(buildsOf(3));
@@ -208,7 +208,7 @@ describe("a list of batched records that fails", () => {
       },
     ],
   ] satisfies [string, FakeResponse, object][])(
-    "because the caller %s is one error for all links, at once and with one request",
+    "because the caller %s gives all links one error after one request",
     async (_, reported, details) => {
       const { ask, calls } = await startBuilds({ byIds: () => reported });
       const answer = await ask(buildsOf(3));

@@ -9,7 +9,7 @@ import { profileFile } from "../support/tracker.ts";
 import { operation, VARIABLES, withoutPorts } from "../support/random-operations.ts";
 import ENTITIES from "./entities.json" with { type: "json" };
 
-test("entities are found by their ids, those of a kind and project together, in order, each failing alone", async () => {
+test("entities resolve in order, batched by kind and project, failing individually", async () => {
   const demo = await startDemoService();
   const gateway = await startGateway({
     upstream: demo,
@@ -59,7 +59,7 @@ function aloneOf(call: string): string[] {
   return ids?.split("|").map((each) => `${list}/${each}/`) ?? [];
 }
 
-test("batching changes no answer and no error, and costs a request only where records are wanted again", async () => {
+test("batching changes no data or errors, and adds requests only for rereads", async () => {
   const wide = { MAX_UPSTREAM_REQUESTS: "100000", MAX_DEPTH: "40" };
   const withoutBatches = {
     extends: "polyaxon-0.4",

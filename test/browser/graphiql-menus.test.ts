@@ -36,8 +36,8 @@ async function faultsOf(page: Page, isOfColours = false) {
   return violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]);
 }
 
-describe.runIf(hasBrowser)("GraphiQL's menus", () => {
-  test("opens each operation of the list, by words, in a tab that keeps its variables over a reload", async () => {
+describe.runIf(hasBrowser)("GraphiQL", () => {
+  test("finds operations by words; their tabs keep variables across a reload", async () => {
     const { url } = await startDemoGateway();
     const { page } = await open(url);
     const menu = menuOf(page, "Operations");
@@ -102,7 +102,7 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     await answerOf(page).getByText("ada.mnist.1").first().waitFor();
   });
 
-  test("asks before it deletes or administrates, and sends nothing to who says no", async () => {
+  test("requests confirmation of destructive or administrative mutations, and sends nothing when declined", async () => {
     const service = await startFake(() => ({ text: "", status: 204 }));
     const { url } = await startGateway({ upstream: service, exampleToken: "t0ken" });
     const { page } = await open(
@@ -128,7 +128,7 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     expect(sent()).toHaveLength(1);
   });
 
-  test("shares an operation as a link and as code, never with a token", async () => {
+  test("shares an operation as link and code, never with a token", async () => {
     const { url, demo } = await startDemoGateway();
     const { page } = await open(url);
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -189,42 +189,39 @@ query Two { experiment(id: "ada.mnist.42") { it: uniqueName } }`;
   test.each([
     ["", WIDE],
     ["logs { endCursor }", NARROW],
-  ])(
-    "shows many requests as a row for each route, which keys unfold and walk through: %s %o",
-    async (more, viewport) => {
-      const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-      const query = `query Many { group(id: "ada.mnist.1") { status experiments(first: 50) { nodes {
+  ])("groups many requests by route in rows navigable by keyboard: %s %o", async (more, viewport) => {
+    const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const query = `query Many { group(id: "ada.mnist.1") { status experiments(first: 50) { nodes {
       buildJob { commit } statuses { nodes { status } } ${more}
       jobs { nodes { uniqueName statuses { nodes { status } } } }
     } } } }`;
-      const { page } = await open(`${url}/graphql#${new URLSearchParams({ query })}`, viewport, "Many", {
-        bypassCSP: true,
-      });
-      await run(page);
-      const panel = page.getByRole("region", { name: "Upstream requests" });
-      await panel.getByText(/^\d\d+ requests/).waitFor();
-      const rows = panel.getByRole("treeitem");
-      expect(await rows.count()).toBeLessThan(10);
-      const jobs = rows.filter({ hasText: /^\d\d × experiments.{id}.jobs/ });
-      await click(page, jobs);
-      await expect.poll(() => rows.count(), SHOWN).toBeGreaterThan(24);
-      for (let row = 0; row < 24; row += 1) await page.keyboard.press("ArrowDown");
-      await page
-        .getByRole("tooltip")
-        .getByText(/experiments.{id}.jobs/)
-        .waitFor();
-      expect(await panel.locator("li[tabindex='0']").count()).toBe(1);
-      for (const part of [panel, page.locator("li:focus"), page.locator(".graphiql-editor-tool").first()])
-        await expect.poll(() => isOnScreen(part, viewport), SHOWN).toBe(true);
-      expect(await faultsOf(page)).toEqual([]);
-      await page.keyboard.press("ArrowLeft");
-      await page.keyboard.press("ArrowLeft");
-      await expect.poll(() => rows.count(), SHOWN).toBeLessThan(10);
-      expect((await page.locator("header").boundingBox())?.y).toBe(0);
-    },
-  );
+    const { page } = await open(`${url}/graphql#${new URLSearchParams({ query })}`, viewport, "Many", {
+      bypassCSP: true,
+    });
+    await run(page);
+    const panel = page.getByRole("region", { name: "Upstream requests" });
+    await panel.getByText(/^\d\d+ requests/).waitFor();
+    const rows = panel.getByRole("treeitem");
+    expect(await rows.count()).toBeLessThan(10);
+    const jobs = rows.filter({ hasText: /^\d\d × experiments.{id}.jobs/ });
+    await click(page, jobs);
+    await expect.poll(() => rows.count(), SHOWN).toBeGreaterThan(24);
+    for (let row = 0; row < 24; row += 1) await page.keyboard.press("ArrowDown");
+    await page
+      .getByRole("tooltip")
+      .getByText(/experiments.{id}.jobs/)
+      .waitFor();
+    expect(await panel.locator("li[tabindex='0']").count()).toBe(1);
+    for (const part of [panel, page.locator("li:focus"), page.locator(".graphiql-editor-tool").first()])
+      await expect.poll(() => isOnScreen(part, viewport), SHOWN).toBe(true);
+    expect(await faultsOf(page)).toEqual([]);
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowLeft");
+    await expect.poll(() => rows.count(), SHOWN).toBeLessThan(10);
+    expect((await page.locator("header").boundingBox())?.y).toBe(0);
+  });
 
-  test.each(["light", "dark"] as const)("has no fault that axe knows, in %s", async (colorScheme) => {
+  test.each(["light", "dark"] as const)("has no axe violations in %s mode", async (colorScheme) => {
     const { url } = await startDemoGateway();
     const { page } = await open(url, WIDE, "Welcome", { colorScheme: "light", bypassCSP: true });
     await run(page);

@@ -40,7 +40,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("tells when the gateway has ended a subscription, also one without events", async () => {
+  test("shows when the gateway has ended a subscription, even without events", async () => {
     const { url } = await startDemoGateway();
     const finished = `subscription Finished { experimentMetricRecorded(id: "ada.mnist.1.10") { id } }`;
     const link = `${url}/graphql#${new URLSearchParams({ query: finished })}`;
@@ -51,7 +51,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("puts an answer together that comes in pieces, and shows what all of them took", async () => {
+  test("merges incremental payloads and shows the upstream requests of all", async () => {
     const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     const query = `query Pieces {
       experiment(id: "ada.mnist.42") {
@@ -79,7 +79,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("says that the gateway cannot be reached, and when a stream has ended", async () => {
+  test("reports an unreachable gateway and the end of a stream", async () => {
     const { url } = await startDemoGateway();
     const { page } = await open(url);
     await page.context().setOffline(true);

@@ -24,7 +24,7 @@ reportMissingBrowser("the tests of the GraphiQL page");
 const open = shareGraphiql();
 
 describe.runIf(hasBrowser)("GraphiQL", () => {
-  test("shows below an answer the upstream requests that it took, and why", async () => {
+  test("shows the upstream requests of a response below it, with reasons", async () => {
     const { url } = await startDemoGateway();
     const { page, complaints } = await open(url);
     const panel = page.getByRole("region", { name: "Upstream requests" });
@@ -64,7 +64,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("shows no upstream requests where operations are not explained", async () => {
+  test("shows no upstream requests when EXPLAIN is off", async () => {
     const { url } = await startDemoGateway({ env: { EXPLAIN: "off" } });
     const { page } = await open(url);
     await run(page);
@@ -72,7 +72,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(await page.getByRole("region", { name: "Upstream requests" }).count()).toBe(0);
   });
 
-  test("signs in once for all tabs and for as long as the session lasts", async () => {
+  test("signs in once for all tabs until the session ends", async () => {
     const { demo } = await startDemoGateway();
     const { url } = await startGateway({ upstream: demo, token: null });
     const { page } = await open(url);
@@ -111,7 +111,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await answerOf(page).getByText("UNAUTHENTICATED").first().waitFor();
   });
 
-  test("ends the stream and clears all answers of a user who signs out, also for who signs in next", async () => {
+  test("ends streams and clears responses on sign-out, also for the next user", async () => {
     const states: Record<string, string> = { ada: "running", bob: "scheduled" };
     const nameOf = ({ headers }: Seen) => String(headers["authorization"]).replace("token ", "");
     const service = await startFake((seen) => {
@@ -161,7 +161,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("takes a token, and forgets one that the service does not take", async () => {
+  test("accepts a token, and forgets one that the service rejects", async () => {
     const { demo } = await startDemoGateway();
     const { url } = await startGateway({ upstream: demo, token: null });
     const { page } = await open(url);
@@ -179,7 +179,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await page.getByText("Signed in as ada").and(page.locator(":focus")).waitFor();
   });
 
-  test("shows names that hold markup as text", async () => {
+  test("shows names with markup as plain text", async () => {
     const name = `<img src=x onerror="document.title='run'"><b>bold</b>`;
     const service = await startFake(() => ({ json: { username: name, description: name } }));
     const { url } = await startGateway({ upstream: service, token: null });
@@ -199,7 +199,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(elsewhere).toEqual([]);
   });
 
-  test("lets no script run that is not its own", async () => {
+  test("runs no scripts except its own", async () => {
     const { url } = await startDemoGateway();
     const { page, complaints } = await open(url);
     await page.evaluate(`document.body.append(Object.assign(document.createElement("script"), {

@@ -16,7 +16,7 @@ import {
 const open = shareGraphiql();
 
 test.runIf(hasBrowser).each([WIDE, NARROW])(
-  "GraphiQL opens without internet, and answers after one click: %o",
+  "GraphiQL opens without internet access and answers after one click: %o",
   async (viewport) => {
     const { url, demo } = await startDemoGateway();
     const { page, elsewhere, complaints } = await open(url, viewport);

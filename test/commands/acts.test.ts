@@ -28,7 +28,7 @@ function addressOf(command: Command) {
   };
 }
 
-describe("where the document shows no answer, any answer will do and none is read", () => {
+describe("commands without a documented response accept and ignore", () => {
   test.each([
     ["nothing, with 204", { status: 204, text: "" }],
     ["a record, with 201", { status: 201, json: { id: 900, unique_name: "bob.secret.900" } }],
@@ -47,7 +47,7 @@ describe("where the document shows no answer, any answer will do and none is rea
   });
 });
 
-test("the outcome of a command that is answered with a page is unknown", async () => {
+test("a command answered with an HTML page has an unknown outcome", async () => {
   const { ask, service } = await startBefore(() => html(200));
   for (const command of silentCommands) {
     const { selection } = addressOf(command);
@@ -62,7 +62,7 @@ test("the outcome of a command that is answered with a page is unknown", async (
   expect(service.inOrder()).toEqual(silentCommands.map((command) => callOf(command)));
 });
 
-test("the bookmark of a record that has none is removed; of a record that is not there nothing is", async () => {
+test("removing a missing bookmark succeeds unless the record itself is missing", async () => {
   const records: Readonly<Record<string, string>> = {
     "ada/mnist/jobs/3/": "ada.mnist.jobs.3",
     "ada/mnist": "ada.mnist",
@@ -96,7 +96,7 @@ test("the bookmark of a record that has none is removed; of a record that is not
   expect(service.calls()).toHaveLength(6);
 });
 
-describe("what is selected beyond the address is read once, after the command", () => {
+describe("fields beyond the address are read once, after the command", () => {
   test.each(acts)("$name", async (command) => {
     const { field, mutation, path } = command;
     let commandsSoFar = 0;
@@ -115,7 +115,7 @@ describe("what is selected beyond the address is read once, after the command", 
 });
 
 test.each([...acts, ...["updateExperiment", "copyExperiment"].map(commandCalled)])(
-  "a record that cannot be read after $name is one error, and what its address tells is there",
+  "an unreadable record after $name gives one error beside its address fields",
   async (command) => {
     const { field, kind, mutation } = command;
     const { ask } = await startBefore(({ method }) => (method === "GET" ? html(500) : { json: { id: 77 } }));
@@ -134,7 +134,7 @@ test.each([...acts, ...["updateExperiment", "copyExperiment"].map(commandCalled)
   },
 );
 
-test("what the answer of a command lacked is read with one request, and nothing else is taken from it", async () => {
+test("one read fills only the fields that a command's response lacked", async () => {
   const made = { id: 61, last_status: "created", original: "ada.mnist.3" };
   const later = { ...made, last_status: "scheduled", is_clone: true, bookmarked: false, num_jobs: 1 };
   const { ask, service } = await startBefore(({ method }) =>

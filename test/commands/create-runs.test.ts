@@ -88,7 +88,7 @@ const recorded = CREATED.flatMap(([name, releases, ...row]) =>
   releases.map((release) => [release, name, ...row] as const),
 );
 
-test.each(recorded)("sends what %s was recorded to take: %s", async (release, name, kind, input) => {
+test.each(recorded)("sends requests as recorded from %s: %s", async (release, name, kind, input) => {
   const { path, body, json } = lineOf(readRecording(FILES[release]), name);
   const [, , , owner, project] = path.split("/");
   const { create, sent } = await start(release, { json, status: 201 });
@@ -99,7 +99,7 @@ test.each(recorded)("sends what %s was recorded to take: %s", async (release, na
 });
 
 describe("a new run", () => {
-  test("is read only for what the answer of the server lacks", async () => {
+  test("is read only for fields missing from the server's response", async () => {
     const { json } = lineOf(readRecording("0.4.4-creates"), "an experiment into a group");
     const { create, sent } = await start("polyaxon-0.4", {
       json: { ...Object(json), last_status: "created" },
@@ -121,7 +121,7 @@ describe("a new run", () => {
     ]);
   });
 
-  test("keeps the parameters of its specification that are not given, because servers replace all", async () => {
+  test("keeps specification parameters that the input omits, because servers replace all", async () => {
     const { create, sent } = await start("polyaxon-0.4");
     const parameters = [
       { name: "lr", value: 0.2 },
@@ -132,7 +132,7 @@ describe("a new run", () => {
     expect(sent()).toEqual([["POST ada/mnist/experiments", { config: TEXT.config, declarations }]]);
   });
 
-  test("of a group has an object as text that the server reads as the same values", async () => {
+  test("of a group sends its specification object as text with equal values", async () => {
     const { create, sent } = await start("polyaxon-0.4");
     const values = [1e-7, 1.5e-7, 3, 'a"1e-7', "\u009f"];
     const specification = { kind: "group", hptuning: { matrix: { lr: { values } } }, run: { cmd: "x" } };
@@ -149,20 +149,17 @@ describe("a new run", () => {
       TOP_BUILD,
       { version: 1, kind: "build", build: { image: "tensorflow:1.4", build_steps: ["pip install x"] } },
     ],
-  ])(
-    "of a build has the form of %s, also when written in the other",
-    async (profile, specification, config) => {
-      const { create, sent } = await start(profile);
-      await create("BuildJob", { specification });
-      await create("BuildJob", { specificationText: JSON.stringify(specification) });
-      expect(sent()).toEqual([
-        ["POST ada/mnist/builds", { config }],
-        ["POST ada/mnist/builds", { config }],
-      ]);
-    },
-  );
+  ])("of a build takes the form of %s, whichever form is given", async (profile, specification, config) => {
+    const { create, sent } = await start(profile);
+    await create("BuildJob", { specification });
+    await create("BuildJob", { specificationText: JSON.stringify(specification) });
+    expect(sent()).toEqual([
+      ["POST ada/mnist/builds", { config }],
+      ["POST ada/mnist/builds", { config }],
+    ]);
+  });
 
-  test("with a name at which the server crashes is reported as one whose name is taken", async () => {
+  test("reports its name as taken when the server crashes on it", async () => {
     const html = { text: "", status: 405, headers: { "content-type": "text/html" } };
     const { create } = await start("polyaxon-0.2", html);
     const route = "{owner}/{project}/experiments";
@@ -179,7 +176,7 @@ describe("a new run", () => {
     });
   });
 
-  test("counts towards the memory of its caller before its text is parsed", async () => {
+  test("counts towards its caller's memory before its text is parsed", async () => {
     const { create, sent } = await start("polyaxon-0.4", undefined, { MAX_UPSTREAM_BYTES: "1000000" });
     const specificationText = `kind: experiment\nrun: x\na: [${"1,".repeat(5_500)}]`;
     const message =
@@ -196,7 +193,7 @@ describe("a new run", () => {
     expect(sent()).toEqual([]);
   });
 
-  test("is sent once, and has an unknown outcome, when the server breaks off", async () => {
+  test("is sent once, with an unknown outcome, when the server fails", async () => {
     const { create, sent } = await start("polyaxon-0.4", { text: "", status: 502 });
     expect(await create("Job", { specification: JOB })).toMatchObject({
       errors: [{ extensions: { outcome: "unknown" } }],

@@ -57,13 +57,13 @@ describe.each(COMMANDS)("$call", ({ call, shown, result, read, sent: command, na
       ? { data: { done: { results: [{ code, deletedId: null }] } }, errors: [] }
       : { data: { done: null }, errors: [{ at: "done", code, message }] };
 
-  test("reads the record, and is sent where it has the uuid", async () => {
+  test("is sent after a read when the record has the uuid", async () => {
     const { ask, sent } = await start();
     expect(await ask(mutation(`"u-1"`))).toEqual({ data: { done: result } });
     expect(sent()).toEqual([read, command]);
   });
 
-  test("is CONFLICT where the record has another one, and nothing is sent", async () => {
+  test("returns CONFLICT and is not sent when the uuid differs", async () => {
     const { ask, sent } = await start();
     const message = `ifUuid: expected "u-1", the uuid of ${name}, got "u-0"`;
     expect(outcomeOf(await ask(mutation(`"u-0"`)))).toMatchObject(refused("CONFLICT", message));
@@ -73,13 +73,13 @@ describe.each(COMMANDS)("$call", ({ call, shown, result, read, sent: command, na
   test.each([
     [null, "NOT_FOUND"],
     [{ ...RECORD, uuid: null }, "UPSTREAM_BAD_RESPONSE"],
-  ])("is not sent where the uuid cannot be read: %j", async (record, code) => {
+  ])("is not sent when the uuid cannot be read: %j", async (record, code) => {
     const { ask, sent } = await start(record);
     expect(outcomeOf(await ask(mutation(`"u-1"`)))).toMatchObject(refused(code));
     expect(sent()).not.toContain(command);
   });
 
-  test("reads the record anew, although another operation has just read it", async () => {
+  test("rereads the record although another operation has just read it", async () => {
     const { ask, sent } = await start();
     await ask(`{ project(id: "ada.mnist") { uuid } job(id: "${JOB}") { uuid } }`);
     const before = sent().length;
@@ -87,7 +87,7 @@ describe.each(COMMANDS)("$call", ({ call, shown, result, read, sent: command, na
     expect(sent().slice(before)).toEqual([read, command]);
   });
 
-  test("reads nothing where no uuid is given", async () => {
+  test("reads nothing when no uuid is given", async () => {
     const { ask, sent } = await start();
     expect(await ask(mutation("null"))).toEqual({ data: { done: result } });
     expect(sent()).toEqual([command]);
@@ -112,7 +112,7 @@ test.each([
   expect(sent()).toEqual([]);
 });
 
-test("the uuid of a project is found in the list of its owner where the server has no record", async () => {
+test("a project's uuid comes from the owner's list without a project endpoint", async () => {
   const service = await startFake(({ method, path }) =>
     method === "GET" ? pageOf([{ ...RECORD, name: "other", uuid: "u-2" }, RECORD], { path }) : { text: "" },
   );

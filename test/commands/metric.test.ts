@@ -37,13 +37,10 @@ test.each([
   ["1e999 in one variable", one("$value", "($value: Float!)"), `{"value": 1e999}`],
   ["1e999 in the document", one("1e999"), "{}"],
   ["text", RECORD, `{"values": [{"name": "loss", "value": "NaN"}]}`],
-])(
-  "a metric whose value is no finite number is BAD_USER_INPUT and sends nothing: %s",
-  async (_, query, variables) => {
-    const { codes, seen } = await refused(query, variables);
-    expect([codes, seen]).toEqual([["BAD_USER_INPUT"], []]);
-  },
-);
+])("a non-finite metric value returns BAD_USER_INPUT and sends nothing: %s", async (_, query, variables) => {
+  const { codes, seen } = await refused(query, variables);
+  expect([codes, seen]).toEqual([["BAD_USER_INPUT"], []]);
+});
 
 const MANY = `mutation ($records: [MetricRecordInput!]!) {
   createExperimentMetrics(id: "ada.mnist.3", records: $records) {

@@ -32,7 +32,7 @@ const SLIP = `ada.mnist.7.3`;
 const MISSING = `Not found: ${SLIP}. There is ada.mnist.2.3.`;
 const READ = "GET ada/mnist/experiments/3/";
 
-describe("a name with the number of another group gets no command:", () => {
+describe("a run name with another group's number gets no command:", () => {
   test.each(Object.entries(COMMANDS))("%s", async (name, input) => {
     const { ask, sent } = await start();
     const answer = await ask(`mutation { done: ${name}(id: "${SLIP}"${input}) { __typename } }`);
@@ -45,7 +45,7 @@ describe("a name with the number of another group gets no command:", () => {
     ["stopRuns", "run { id }"],
     ["bookmarkRuns", "run { id }"],
     ["archiveRuns", "run { id }"],
-  ])("%s, and the others that are named do", async (mutation, field) => {
+  ])("%s, while the other named runs get it", async (mutation, field) => {
     const { ask, sent } = await start();
     const answer = await ask(
       `mutation { done: ${mutation}(ids: ["ada.mnist.2.4", "${SLIP}"]) { results { outcome message ${field} } } }`,
@@ -63,7 +63,7 @@ describe("a name with the number of another group gets no command:", () => {
 });
 
 test.each([false, true])(
-  "a wrong name of a run decides nothing for its id beside it, reversed: %s",
+  "a wrong name leaves the same run's id unaffected, reversed: %s",
   async (isReversed) => {
     const { ask, sent } = await start();
     const ids = [SLIP, globalId("Experiment:ada/mnist/3")];
@@ -95,7 +95,7 @@ test.each([["two spellings of one run", ["ada.mnist.2.3", "ada.mnist.experiments
 );
 
 test.each(["experiment", "run", "entity"])(
-  "%s does not find it under another name, whatever is selected",
+  "%s finds no run by a wrong name, whatever is selected",
   async (field) => {
     const { ask } = await start();
     expect(errorsOf(await ask(`{ ${field}(id: "${SLIP}") { id } }`))).toEqual([
@@ -111,7 +111,7 @@ test.each([
   [`mutation { done: grantSuperuser(username: "nobody") { user { id } } }`, "username nobody"],
   [`{ done: user(username: "nobody") { bookmarks(kind: JOB) { totalCount } } }`, "owner nobody"],
   [`{ done: group(id: "ada.mnist.99") { experiments { totalCount } } }`, "ada.mnist.groups.99"],
-])("%s: what is missing is named", async (query, missing) => {
+])("%s: the error names the missing record", async (query, missing) => {
   const { ask } = await startProfile("polyaxon-0.4");
   const { errors = [] } = await ask(query);
   expect(errors.map(({ message }) => message)).toEqual([`Not found: ${missing}.`]);

@@ -5,7 +5,7 @@ import { startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
 import { begin } from "../support/readers.ts";
 
-test("when the caller leaves during a command, those behind it are not sent", async () => {
+test("sends no further commands after the caller disconnects during one", async () => {
   const calls: string[] = [];
   const arrived = latch();
   const url = await listen(({ method = "", url: path = "" }, response) => {

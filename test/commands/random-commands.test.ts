@@ -224,7 +224,7 @@ async function openFixture() {
   };
 }
 
-test("whatever is done in whatever order, the gateway shows what a small model shows", async () => {
+test("the gateway matches a small model after random commands in any order", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
       const fixture = await openFixture();

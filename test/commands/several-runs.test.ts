@@ -27,7 +27,7 @@ describe("a mutation of several runs", () => {
     ["bookmarkRuns", ", isBookmarked: false", "DELETE", "/unbookmark/"],
     ["archiveRuns", "", "POST", "/archive"],
     ["archiveRuns", ", isArchived: false", "POST", "/restore"],
-  ])("%s%s sends the command of its kind for each", async (name, more, method, end) => {
+  ])("%s%s sends each run the command of its kind", async (name, more, method, end) => {
     const { ask, sent } = await start();
     expect(
       await ask(`mutation { done: ${name}(ids: ${IDS}${more}) { results { run { __typename } } } }`),
@@ -63,7 +63,7 @@ describe("a mutation of several runs", () => {
       JSON.stringify(Array.from({ length: 101 }, (_, id) => `ada.mnist.jobs.${id}`)),
       "ids: expected 1 to 100 ids, got 101",
     ],
-  ])("with ids that are wrong is refused unsent: %#", async (ids, message) => {
+  ])("with invalid ids is refused unsent: %#", async (ids, message) => {
     const { ask, sent } = await start();
     expect(outcomeOf(await ask(`mutation { deleteRuns(ids: ${ids}) { results { deletedId } } }`))).toEqual({
       data: { deleteRuns: null },
@@ -96,7 +96,7 @@ const startMany = () =>
     return results[0] && { json: results[0] };
   });
 
-test("a command that the server does not offer is not sent, for each run", async () => {
+test("reports each run as NOT_SENT when the server lacks the command", async () => {
   const { ask, sent } = await start(startAccepting(), { UPSTREAM_PROFILE: "polyaxon-0.2" });
   const message = expect.stringContaining("it lacks the capability `ARCHIVES`");
   expect(
@@ -107,8 +107,8 @@ test("a command that the server does not offer is not sent, for each run", async
   expect(sent()).toEqual([]);
 });
 
-describe("where the server takes one command for the experiments of a project", () => {
-  test("they are stopped by one request, those that have finished are not, and each is told for itself", async () => {
+describe("a bulk command for a project's experiments", () => {
+  test("stops unfinished runs with one request and reports each individually", async () => {
     const { ask, service } = await start(startMany());
     const ids = ["2", "404", "12", "3", "2"].map((id) => `"ada.mnist.experiments.${id}"`);
     const answer = await ask(
@@ -144,7 +144,7 @@ describe("where the server takes one command for the experiments of a project", 
     expect(service.seen()[2]?.body).toBe(`{"ids": [2, 3]}`);
   });
 
-  test("what one project refuses does not hide what another one has done, or the command of a single run", async () => {
+  test("refused by one project keeps results of other projects and runs", async () => {
     const { ask, service } = await start(startMany());
     const ids =
       "ada.mnist.experiments.2 bob.words.experiments.3 ada.mnist.experiments.4 eve.x.jobs.5 ada.mnist.experiments.404";
@@ -175,7 +175,7 @@ describe("where the server takes one command for the experiments of a project", 
   });
 });
 
-test("a command for many at which the server fails may not be offered by it, and what became of the runs is unknown", async () => {
+test("a failed bulk command is reported as possibly unsupported, with unknown outcomes", async () => {
   const lost = { text: "", status: 405, headers: { "content-type": "text/html" } };
   const rows = [1, 2].map((id) => ({ id, last_status: "running", started_at: null, finished_at: null }));
   const listed = { json: { count: 2, next: null, results: rows } };
@@ -213,7 +213,7 @@ test.each([
   }
 });
 
-test("after the first refusal of a throttle nothing more of a mutation is sent, and each run is told what became of it", async () => {
+test("sends nothing more after a throttled command, and reports each run's outcome", async () => {
   const answering = startFake(({ method, path }) => {
     const id = Number(/jobs\/(\d+)/.exec(path)?.[1]);
     if (id === 2) return { json: { detail: "No." }, status: 403 };
@@ -244,7 +244,7 @@ test("after the first refusal of a throttle nothing more of a mutation is sent, 
   expect(service.inOrder()).toEqual([1, 2, 3, 4].map((id) => `POST ada/mnist/jobs/${id}/bookmark/`));
 });
 
-describe("with HALT, which leaves no result, the error tells what became of a mutation", () => {
+describe("with HALT, the error reports the outcome of a mutation", () => {
   /** Job 1 is stopped, 2 refused, 3 fails, 4 has finished, 5 does not exist, and the connection of 6 breaks. */
   const startMixed = () =>
     startFake(({ method, path }) => {

@@ -24,7 +24,7 @@ describe("login", () => {
       return { json: { username, email: `${username}@example.com`, is_superuser: username === "ada" } };
     });
 
-  test("sends no token, and reads the user with the new one; the other fields are their caller's", async () => {
+  test("sends no token and uses the new one only for its user", async () => {
     const service = await startSignIn();
     const env = { CACHE_TTL_MS: "60000" };
     const { ask } = await startGateway({ upstream: service, token: "t0ken", env });
@@ -81,7 +81,7 @@ describe("login", () => {
     ["403", detail(403, "User inactive or deleted."), "User inactive or deleted."],
     ["403 with nothing", { status: 403, text: "" }, "The service refused the username and password."],
   ])(
-    "that a service refuses is BAD_CREDENTIALS in its words, if it has any: %s",
+    "refused by the service returns BAD_CREDENTIALS with its message, if any: %s",
     async (_, reported, message) => {
       const { ask, service } = await startBefore(() => reported);
       const upstream = { method: "POST", route: "users/token/", status: reported.status };
@@ -94,7 +94,7 @@ describe("login", () => {
     },
   );
 
-  test("whose user cannot be read still gives the token", async () => {
+  test("returns the token even when the user cannot be read", async () => {
     const service = await startFake(({ method }) =>
       method === "GET" ? detail(403, "User inactive or deleted.") : { json: { token: "n3w" } },
     );
@@ -110,7 +110,7 @@ describe("login", () => {
   });
 
   test.each([{}, { token: "" }, { token: null }, { token: 7 }])(
-    "answered with %j is UPSTREAM_BAD_RESPONSE",
+    "answered with %j returns UPSTREAM_BAD_RESPONSE",
     async (json) => {
       const { ask } = await startBefore(() => ({ json }), {}, { token: null });
       expect(outcomeOf(await ask(login, ada))).toMatchObject({

@@ -21,7 +21,7 @@ function payloadOf({ name, kind }: Command): string {
   return `${kind ?? "User"}Payload`;
 }
 
-describe("every writing row of the service's document has its mutation:", () => {
+describe("every writing endpoint of the service's document has a mutation:", () => {
   test.each(commands)("$row is $name", async (command) => {
     const { mutation, name, path, body } = command;
     const byId = mutation.replace(/id: "[^"]+"/, `id: "${idOf(command)}"`);
@@ -45,7 +45,7 @@ describe("every writing row of the service's document has its mutation:", () => 
   });
 });
 
-describe("an id that does not name a record of the mutation's kind is BAD_USER_INPUT and sends nothing:", () => {
+describe("an id not of the mutation's kind returns BAD_USER_INPUT, sending nothing:", () => {
   const aimed = commands.filter((command) => command.kind);
   const kinds = ["Experiment", "Job", "BuildJob", "Group", "Project"];
   const others = ["ExperimentJob:ada/mnist/3/1", "MetricRecord:ada/mnist/3/9", "User:ada"];
@@ -71,7 +71,7 @@ describe("an id that does not name a record of the mutation's kind is BAD_USER_I
 });
 
 test.each(commands.filter(({ kind, name }) => kind === null && name !== "login").map(({ name }) => name))(
-  "%s of a name that could leave its path is BAD_USER_INPUT and sends nothing",
+  "%s with a path-escaping name returns BAD_USER_INPUT and sends nothing",
   async (name) => {
     const wrong = ["", ".", "..", "a/b", "../token", "a?b", "a#b", "a%2fb", "a b", "a\n", "x".repeat(201)];
     const service = await startAccepting();
@@ -83,7 +83,7 @@ test.each(commands.filter(({ kind, name }) => kind === null && name !== "login")
   },
 );
 
-test("without a caller's token every mutation but login is UNAUTHENTICATED and sends nothing", async () => {
+test("without a token, every mutation except login is UNAUTHENTICATED and unsent", async () => {
   const service = await startAccepting();
   const { ask } = await startGateway({ upstream: service, token: null });
   for (const { name, mutation } of commands) {
@@ -147,7 +147,7 @@ test.each<Row>([
   [html(500), ["UPSTREAM_ERROR", "The service answered 500."], UNKNOWN],
   [{ status: 201, text: "" }, NO_JSON, UNKNOWN],
   [json(200, { id: 1, token: "x".repeat(2_000) }), TOO_LONG, UNKNOWN],
-])("a command that is answered with %j is %j %j", async (reported, expected, details) => {
+])("a command answered with %j returns %j %j", async (reported, expected, details) => {
   const { status = 200 } = reported;
   const these = status < 300 ? answering : oneOfEach;
   const service = await startFake(() => reported);
@@ -167,7 +167,7 @@ async function startFailing(fail: (response: ServerResponse) => unknown) {
   return { url, calls: () => calls.toSorted() };
 }
 
-describe("a command is sent once, and may have happened, when", () => {
+describe("a command is sent once with an unknown outcome when", () => {
   const breakInTheMiddle = (response: ServerResponse) => {
     response.writeHead(201, { "content-type": "application/json", "content-length": 5_000 });
     response.write(`{"id": `, () => response.destroy());
@@ -199,7 +199,7 @@ describe("a command is sent once, and may have happened, when", () => {
   });
 });
 
-describe("a command that was not sent has not happened:", () => {
+describe("a command has not happened when", () => {
   test.each([
     ["nobody listens", async () => "http://127.0.0.1:1"],
     ["no secure connection comes about", async () => (await startAccepting()).url.replace("http:", "https:")],
@@ -212,7 +212,7 @@ describe("a command that was not sent has not happened:", () => {
     second: stopExperiment(id: "ada.mnist.4", force: true) { __typename }
   }`;
 
-  test("the operation may cause no further request", async () => {
+  test("the operation has no upstream requests left", async () => {
     const service = await startAccepting();
     const { ask } = await startGateway({ upstream: service, env: { MAX_UPSTREAM_REQUESTS: "1" } });
     const message = "This operation needs more than 1 requests to the service; ask for less at once.";
@@ -223,7 +223,7 @@ describe("a command that was not sent has not happened:", () => {
     expect(service.inOrder()).toEqual(["POST ada/mnist/experiments/3/stop"]);
   });
 
-  test("the time of the request is over before its turn comes", async () => {
+  test("the request times out before its turn", async () => {
     await withDeadline(async (deadlineMs) => {
       const service = await startFailing(() => {});
       const env = { ...RETRYING, REQUEST_TIMEOUT_MS: `${deadlineMs}` };

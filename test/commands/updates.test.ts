@@ -24,7 +24,7 @@ async function start(profile = "polyaxon-0.4", written: object = { tags: [] }) {
 
 const PATCH = "PATCH ada/mnist/experiments/3/";
 
-test("a name at which the server crashes is told to be taken, and any other failure as what it is", async () => {
+test("a name that crashes the server is reported taken, other failures unchanged", async () => {
   let reported: FakeResponse = { text: "", status: 405, headers: { "content-type": "text/html" } };
   const { ask, service } = await startBefore(() => reported, { UPSTREAM_PROFILE: "polyaxon-0.4" });
   const update = (field: string, id: string, input: string) =>
@@ -54,13 +54,13 @@ describe("an update", () => {
     { tags: null },
     { readme: "# Notes\n\n🎉" },
     { description: "d", name: null, tags: [], readme: null },
-  ])("sends %j as it was given, and nothing else", async (input) => {
+  ])("sends %j unchanged and nothing else", async (input) => {
     const { update, sent } = await start();
     expect(await update(input)).not.toHaveProperty("errors");
     expect(sent()).toEqual([[PATCH, input]]);
   });
 
-  test("is sent at the places that the profile names", async () => {
+  test("is sent under the paths that the profile defines", async () => {
     const profile = { inputs: { update: { name: "title", tags: "meta.labels", readme: "meta.notes" } } };
     const { update, sent } = await start(profileFile(JSON.stringify(profile)));
     await update({ description: "d", name: "n", tags: ["t"], readme: "r" });
@@ -68,7 +68,7 @@ describe("an update", () => {
   });
 
   test.each(["updateExperiment", "updateJob", "updateBuildJob", "updateGroup"])(
-    "%s without anything to change is BAD_USER_INPUT and sends nothing",
+    "by %s without changes returns BAD_USER_INPUT and sends nothing",
     async (name) => {
       const id = /id: "([^"]+)"/.exec(commandCalled(name).mutation)?.[1];
       const { ask, sent } = await start();
@@ -86,7 +86,7 @@ describe("an update", () => {
   );
 
   test.each(REFUSED)(
-    "of a server by the profile $profile with $input is refused unsent",
+    "with profile $profile and input $input is refused unsent",
     async ({ profile, input, message }) => {
       const { update, sent } = await start(profile);
       const code = message.startsWith("input") ? "BAD_USER_INPUT" : "CAPABILITY_UNAVAILABLE";
@@ -101,11 +101,11 @@ describe("an update", () => {
 
 const UNREADABLE = "The service's answer cannot be used: tags is missing or of another type than documented.";
 
-describe("labels are added and removed among those of now:", () => {
+describe("adding and removing labels", () => {
   test.each([
     ["updateExperiment", "ada.mnist.3", "experiment", "ada/mnist/experiments/3/"],
     ["updateProject", "ada.mnist", "project", "ada/mnist"],
-  ])("%s", async (name, id, field, path) => {
+  ])("applies to the current ones: %s", async (name, id, field, path) => {
     const { ask, sent } = await start("polyaxon-0.4", { tags: ["a", "b"] });
     const input = `{ addTags: ["c", "a"], removeTags: ["b", "x"] }`;
     const mutation = `mutation { done: ${name}(id: "${id}", input: ${input}) { ${field} { tags } } }`;
@@ -114,7 +114,7 @@ describe("labels are added and removed among those of now:", () => {
     expect(sent()).toEqual([[`GET ${path}`], [`GET ${path}`], [`PATCH ${path}`, { tags: ["a", "c"] }]]);
   });
 
-  test("where there are none, beside another change", async () => {
+  test("works when there are none, beside another change", async () => {
     const { update, sent } = await start("polyaxon-0.4", { tags: null });
     await update({ addTags: ["c"], description: "Best" });
     expect(sent()).toEqual([["GET ada/mnist/experiments/3/"], [PATCH, { description: "Best", tags: ["c"] }]]);
@@ -124,7 +124,7 @@ describe("labels are added and removed among those of now:", () => {
     ["of mixed types", { tags: ["keep", 5] }],
     ["that are no list", { tags: "keep" }],
     ["that are absent", {}],
-  ])("not among labels %s, which the update would remove", async (_, written) => {
+  ])("is refused for labels %s, which the update would remove", async (_, written) => {
     const { update, sent } = await start("polyaxon-0.4", written);
     for (const input of [{ addTags: ["c"] }, { removeTags: ["keep"], description: "Best" }])
       expect(outcomeOf(await update(input))).toEqual({
@@ -151,7 +151,7 @@ describe("the options of a restart", () => {
   });
 
   test.each([[undefined], [null], [{}], [{ description: null }]])(
-    "%j is a restart without a body, which every server takes",
+    "%j send no body, which every server accepts",
     async (input) => {
       const { restart, sent } = await startRestarting("document");
       expect(await restart(input)).toEqual([]);
@@ -167,7 +167,7 @@ describe("the options of a restart", () => {
     expect(sent()).toEqual([]);
   });
 
-  test("whose literals have such a seed, or are deep, are refused as well; others are sent", async () => {
+  test("with inexact or deeply nested literals are refused; others are sent", async () => {
     const service = await startAccepting();
     const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     const restart = async (given: string, variables = "") => {

@@ -41,7 +41,7 @@ const readText = (name: string) => readFileSync(new URL(name, OPERATIONS), "utf8
 const variablesOf = JSON.parse(readText("demo-variables.json")) as Record<string, object>;
 
 test.each(readdirSync(OPERATIONS).filter((name) => name.endsWith(".graphql")))(
-  "answers the operation that comes with it: %s",
+  "answers the shipped operation %s",
   async (file) => {
     const params = { query: readText(file), variables: variablesOf[file] ?? {} };
     // An event stream takes operations of all kinds.
@@ -52,7 +52,7 @@ test.each(readdirSync(OPERATIONS).filter((name) => name.endsWith(".graphql")))(
   },
 );
 
-test("a mutation changes what is asked next", async () => {
+test("a mutation changes the result of the next query", async () => {
   const input = { description: `on ${process.version}` };
   const id = "ada.mnist.jobs.2";
   const update = "($id: ID!, $input: UpdateRunInput!) { updateJob(id: $id, input: $input) { job { id } } }";
@@ -60,7 +60,7 @@ test("a mutation changes what is asked next", async () => {
   expect(await dataOf(`{ job(id: "${id}") { description } }`)).toEqual({ job: input });
 });
 
-test("a WebSocket is told of a run, whose end is the subscription's", async () => {
+test("a WebSocket subscription reports a run and ends with it", async () => {
   const client = clientOf(gateway.url, { authorization: `token ${token}` });
   const query = `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/28")}") { run { status isFinished } } }`;
   const results = client.iterate({ query });
@@ -78,7 +78,7 @@ test("an agent lists the tools and uses one", async () => {
   expect(result).toEqual({ data: { viewer: { username: "ada" } } });
 });
 
-test("integers that a number does not keep are values under their names, whatever has them", async () => {
+test("integers beyond 2^53 appear as plain values under their own names", async () => {
   const [row, other] = ["9007199254740993", "1"].map(
     (seed, index) =>
       `{"id": ${index + 1}, "declarations": {"a": {"seed": ${seed}}}, "last_metric": {"n": ${seed}}}`,
@@ -106,7 +106,7 @@ test("integers that a number does not keep are values under their names, whateve
   await kill();
 });
 
-test("an offer of HTTP/2 is declined by an answer", async () => {
+test("an offer to upgrade to HTTP/2 is declined with a normal response", async () => {
   const body = operationText("{ __typename }");
   const offer = "Host: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk";
   const content = `Content-Type: application/json\r\nContent-Length: ${body.length}`;
@@ -116,7 +116,7 @@ test("an offer of HTTP/2 is declined by an answer", async () => {
   expect(read()).toMatch(/\r\n\r\n\{"data":\{"__typename":"Query"\}\}/);
 });
 
-test("with the flags of Node it ends its streams and itself on SIGTERM", async () => {
+test("with Node flags, SIGTERM ends the streams and the process", async () => {
   const { url, printed, kill, ended } = await startReady({}, NODE_FLAGS);
   const [, authorized = ""] = await printed(DEMO_TOKEN);
   const query = `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/51")}") { run { uniqueName } } }`;
@@ -131,7 +131,7 @@ test("with the flags of Node it ends its streams and itself on SIGTERM", async (
   expect(last).toBeNull();
 });
 
-test("the command is one process, which has the flags of the gateway where Node can change them", async () => {
+test("the command is one process, with gateway flags where Node supports execve", async () => {
   const tell = "data:text/javascript,process._rawDebug([process.pid,...process.execArgv].join())";
   const command = [process.execPath, join(BUILT, "dist/src/cli.js")];
   const environment = { PORT: "0", NODE_OPTIONS: `--import ${tell}` };

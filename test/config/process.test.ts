@@ -22,7 +22,7 @@ const linesOf = (text: string): unknown[] =>
     .map((line) => JSON.parse(line) as unknown);
 
 describe("the gateway as a process", () => {
-  test("with wrong, unknown and past settings names all of them, no value, and ends with code 2", async () => {
+  test("names wrong, unknown and removed settings without values, exiting with code 2", async () => {
     const first = Object.entries(WRONG_SETTINGS).map(([name, [text = ""]]) => [name, text]);
     const wrong = { ...Object.fromEntries(first), MAX_TOKENS: "canary", MAX_DEPHT: "canary" };
     const { ended, out, err } = startMain(wrong);
@@ -34,7 +34,7 @@ describe("the gateway as a process", () => {
     expect(err()).not.toMatch(/canary|^ {4}at /m);
   });
 
-  test("sends a service nothing at the start, prints nothing on standard error, and ends with code 0 on SIGINT", async () => {
+  test("starts without upstream requests or stderr output; SIGINT exits with code 0", async () => {
     const service = await startFake(() => ({ json: { username: "ada" } }));
     const { url, kill, ended, out, err } = await startReady({ UPSTREAM_URL: service.url });
     await askAt(url, "t0ken", "{ viewer { username } }");
@@ -44,7 +44,7 @@ describe("the gateway as a process", () => {
     expect([await ended, err()]).toEqual([0, ""]);
   });
 
-  test("goes on and ends with code 0 when nobody reads its log any more", async () => {
+  test("continues and exits with code 0 after its log reader closes", async () => {
     const { url, kill, ended, stopReading } = await startReady();
     stopReading();
     for (let request = 0; request < 100; request++)
@@ -53,7 +53,7 @@ describe("the gateway as a process", () => {
     expect(await ended).toBe(0);
   });
 
-  test("answers, keeps a part and ends with code 0 when the reader of its log stops and the pipe is full", async () => {
+  test("answers, keeps some log lines and exits 0 despite a full pipe", async () => {
     const { url, kill, exited, out, holdReading, goOnReading } = await startReady();
     /** A line has 450 bytes: the pipe is full after some hundred. One token may have 32 at a time. */
     const askOften = async (times: number, name: string) => {
@@ -81,7 +81,7 @@ describe("the gateway as a process", () => {
     expect(await exited).toBe(0);
   });
 
-  test("with a demo says how to get in, and writes nothing but JSON, where nobody looks on", async () => {
+  test("without a terminal logs demo credentials and only JSON lines", async () => {
     const { url, kill, ended, out, err } = await startReady({ NODE_ENV: "production", DEMO: "on" });
     await askAt(url, "t0ken", "{ __typename }");
     kill("SIGTERM");
@@ -113,7 +113,7 @@ describe("the gateway as a process", () => {
         BUILT,
       );
 
-    test("says how to get in, what works, and with LOG_LEVEL=debug all of each request, in words", async () => {
+    test("prints credentials and an example, and detailed requests with LOG_LEVEL=debug", async () => {
       const { printed, out } = startOnTerminal({ LOG_LEVEL: "DEBUG" });
       await printed(/^ {4}-d '\{"query":/m);
       expect(out()).toMatch(/\/graphql {2}\(GraphiQL in a browser\)\r$/m);
@@ -133,7 +133,7 @@ describe("the gateway as a process", () => {
       },
     );
 
-    test("writes a line of its log for each request, and what is wrong with its settings, for people", async () => {
+    test("prints readable lines for each request and for wrong settings", async () => {
       const { printed } = startOnTerminal();
       const [, url = ""] = await printed(READY_LINE);
       await askAt(url, "t0ken", `query ${"Long".repeat(25)} { viewer { username } }`);
@@ -144,12 +144,12 @@ describe("the gateway as a process", () => {
     });
   });
 
-  test("on all addresses names one that can be opened", async () => {
+  test("listening on all addresses prints one that can be opened", async () => {
     const { url } = await startReady({ HOST: "0.0.0.0" });
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
   });
 
-  test("starts while the service is out of reach, and warns without telling its address", async () => {
+  test("starts while upstream is unreachable, and warns without revealing its address", async () => {
     const { url, err } = await startReady({ UPSTREAM_URL: "http://127.0.0.1:1/canary" });
     await vi.waitUntil(() => err() !== "", LONG_TIMEOUT);
     expect(linesOf(err())).toEqual([
@@ -165,7 +165,7 @@ describe("the gateway as a process", () => {
     });
   });
 
-  test("logs where in the sources an unexpected error began", async () => {
+  test("logs the source location of an unexpected error", async () => {
     const folder = createFolder("incomplete-");
     // Without what the page asks for.
     const filter = (path: string) => !path.startsWith(join(BUILT, "src/http/graphiql/page/"));
@@ -180,7 +180,7 @@ describe("the gateway as a process", () => {
     });
   });
 
-  test("lets one caller hold a sixth of its heap where that is less than MAX_UPSTREAM_BYTES", async () => {
+  test("caps caller memory at a sixth of the heap if below MAX_UPSTREAM_BYTES", async () => {
     const json = { ...RUNNING_RECORD, description: "x".repeat(7_000_000) };
     const service = await startFake(() => ({ json }));
     const options = ["--max-old-space-size=64", "--max-semi-space-size=1"];
@@ -189,7 +189,7 @@ describe("the gateway as a process", () => {
     expect(firstCodeOf(await askAt(url, "t0ken", statusesOf([2, 3])))).toBe("REQUEST_LIMIT_EXCEEDED");
   });
 
-  test("on a port that is taken says so and ends with code 1", async () => {
+  test("reports a port in use and exits with code 1", async () => {
     const port = `${await openPort(createServer())}`;
     const { ended, err, out } = startMain({ PORT: port, UPSTREAM_URL: "http://127.0.0.1:1" });
     expect(await ended).toBe(1);
@@ -206,7 +206,7 @@ describe("the gateway as a process", () => {
       return listen.apply(this, given);
     };`;
 
-  test("outlives connections that cannot be accepted, and logs their code only", async () => {
+  test("survives failed accepts and logs only their error codes", async () => {
     const service = await startFake(() => ({ json: { username: "ada" } }));
     const options = ["--import", FAILING_ACCEPT.replaceAll(/\s+/g, " ")];
     const { url, printed, err, kill } = await startReady({ UPSTREAM_URL: service.url }, options);

@@ -8,8 +8,8 @@ import { writeFiles } from "../support/tls.ts";
 
 const QUERY = "{ viewer { username } }";
 
-describe("a setting whose value is in a file", () => {
-  test.each(["", "\n", "\r\n"])("is as if it were set, without the end of the line %j", async (end) => {
+describe("a setting read from a file", () => {
+  test.each(["", "\n", "\r\n"])("works like a direct setting, without its line ending %j", async (end) => {
     const service = await startFake(() => ({ json: { username: "ada" } }));
     const { headers } = writeFiles({ headers: `{"x-api-key": "canary-1"}${end}` });
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_HEADERS_FILE: headers } });
@@ -17,7 +17,7 @@ describe("a setting whose value is in a file", () => {
     expect(service.seen().map((request) => request.headers["x-api-key"])).toEqual(["canary-1"]);
   });
 
-  test("may be any, also the path of another file", () => {
+  test("can be any setting, including another file's path", () => {
     const { port, host, none } = writeFiles({ port: "4321\n", host: "::1\r\n", none: "/canary\n" });
     expect(readConfig({ PORT_FILE: port, HOST_FILE: host })).toMatchObject({ PORT: 4321, HOST: "::1" });
     expect(faultsOf({ UPSTREAM_CA_FILE_FILE: none })).toEqual([
@@ -25,7 +25,7 @@ describe("a setting whose value is in a file", () => {
     ]);
   });
 
-  test("cannot be set beside it", () => {
+  test("cannot also be set directly", () => {
     const { port } = writeFiles({ port: "4321" });
     expect(faultsOf({ PORT_FILE: port, PORT: "4322" })).toEqual([
       "PORT_FILE: expected a file with PORT, got PORT as well",
@@ -35,7 +35,7 @@ describe("a setting whose value is in a file", () => {
     expect(faultsOf({ PORT_FILE: " ", PORT: "4322" })).toEqual([]);
   });
 
-  test("says what is wrong with the file, and neither where it is nor what it contains", () => {
+  test("has errors that reveal neither the file's path nor its contents", () => {
     const { blank, value } = writeFiles({ blank: " \n", value: "canary" });
     const problem = (path: string) => faultsOf({ UPSTREAM_HEADERS_FILE: path });
     const expected = "UPSTREAM_HEADERS_FILE: expected a file with UPSTREAM_HEADERS, got";

@@ -8,7 +8,7 @@ import { TEST_SETTINGS } from "../support/test-settings.ts";
 import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
 
 describe("settings", () => {
-  test("stand in docs/settings.md with their defaults", () => {
+  test("are listed in docs/settings.md with their defaults", () => {
     const text = readFileSync(new URL("../../docs/settings.md", import.meta.url), "utf8");
     const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| (?:`([^`]+)`|[^|]+) \| \S/gm)];
     const printed = Object.fromEntries(rows.map(([, name = "", value]) => [name, value]));
@@ -16,14 +16,14 @@ describe("settings", () => {
     expect(readConfig(printed)).toEqual(readConfig({}));
   });
 
-  test("that limit something have a value in test-settings.json, so that a default can change without the stories", () => {
+  test("that set limits have values in test-settings.json, independent of defaults", () => {
     const limits = Object.entries(readConfig({})).filter(
       ([name, value]) => typeof value === "number" && /^(?:MAX_|UPSTREAM_)/.test(name),
     );
     expect(limits.filter(([name]) => TEST_SETTINGS[name] === undefined)).toEqual([]);
   });
 
-  test("that are empty count as not set", () => {
+  test("that are empty count as unset", () => {
     const empty = Object.fromEntries(Object.keys(WRONG_SETTINGS).map((name) => [name, ""]));
     expect(readConfig({ ...empty, HOST: "", PORT: " " })).toEqual(readConfig({}));
   });
@@ -32,7 +32,7 @@ describe("settings", () => {
     texts.map((text) => [name, text] as const),
   );
 
-  test.each(wrong)("%s cannot be %j: one line names it, and no line its value", (name, text) => {
+  test.each(wrong)("with %s set to %j fail in one line without its value", (name, text) => {
     const problems = faultsOf({ [name]: text });
     expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: \\S`))]);
     // A short number can stand in the sentence for another reason: `expected number to be >0`.
@@ -40,11 +40,11 @@ describe("settings", () => {
       expect(problems.join("")).not.toContain(part);
   });
 
-  test("all have wrong values in wrong-settings.json but HOST, which takes any text", () => {
+  test("all have invalid examples in wrong-settings.json, except HOST", () => {
     expect([...Object.keys(WRONG_SETTINGS), "HOST"].toSorted()).toEqual(SETTINGS.toSorted());
   });
 
-  test("that are missing are told beside those that are wrong", () => {
+  test("that are missing are reported together with invalid ones", () => {
     expect(faultsOf({ NODE_ENV: "production", PORT: "canary" })).toEqual([
       expect.stringMatching(/^PORT: /),
       "UPSTREAM_URL: expected the address of the service (with NODE_ENV=production the demo starts only with DEMO=on)",
@@ -56,7 +56,7 @@ describe("settings", () => {
     [{ NODE_ENV: "production", UPSTREAM_URL: "http://service.example" }, []],
     [{ NODE_ENV: "development" }, []],
     [{ DEMO: "off" }, ["UPSTREAM_URL: expected the address of the service (DEMO is off)"]],
-  ])("%j say whether a demo may start", (environment, problems) => {
+  ])("such as %j decide whether a demo may start", (environment, problems) => {
     expect(faultsOf(environment as Record<string, string>)).toEqual(problems);
   });
 
@@ -75,7 +75,7 @@ describe("settings", () => {
     expect(faultsOf({ [name]: " " })).toEqual([]);
   });
 
-  test("of other programs, and what Kubernetes tells of a service of such a name, are passed over", () => {
+  test("of other programs and of Kubernetes service links are ignored", () => {
     const reported = "SERVICE_HOST SERVICE_PORT SERVICE_PORT_HTTP PORT PORT_6379_TCP PORT_6379_TCP_PROTO";
     const links = ["UPSTREAM", "MAX_LOGS", "TRUSTED"].flatMap((service) =>
       reported.split(" ").map((name) => [`${service}_${name}`, "tcp://10.0.0.7:6379"]),
@@ -85,7 +85,7 @@ describe("settings", () => {
   });
 });
 
-test.each(["", "/", "/two/parts/"])("below a service at %j are its paths", async (prefix) => {
+test.each(["", "/", "/two/parts/"])("appends API paths to the upstream path %j", async (prefix) => {
   const service = await startFake(() => ({ json: { id: 42, last_status: "running" } }));
   const gateway = await startGateway({ upstream: { url: service.url + prefix } });
   await gateway.ask(`{ experiment(id: "ada.mnist.42") { status } }`);

@@ -9,17 +9,17 @@ const rowOf = ({ method, path }: { readonly method: string; readonly path: strin
 
 const document = contract.map((rows) => rows.map(({ row }) => unnamed(row)));
 
-test("src/rest/api/kinds.ts has the rows of endpoint-table.txt, section by section, in its order and spelling", () => {
+test("src/rest/api/kinds.ts matches endpoint-table.txt by section, in order and spelling", () => {
   const { optional, ...documented } = sections;
   expect(optional).toBe(optionalEndpoints);
   expect(Object.values(documented).map((section) => Object.values(section).map(rowOf))).toEqual(document);
 });
 
-test("demo/routes.ts has the rows of endpoint-table.txt in its order and spelling", () => {
+test("demo/routes.ts matches endpoint-table.txt in order and spelling", () => {
   expect(routes.map(rowOf)).toEqual(document.flat());
 });
 
-test("no row of endpoint-table.txt stands there twice, and the rows that write are those with a mutation", () => {
+test("endpoint-table.txt has unique rows, with mutations on exactly the writing ones", () => {
   expect(new Set(document.flat()).size).toBe(contractRows.length);
   const writing = contractRows.filter(({ method }) => method !== "GET");
   expect(contractRows.filter(({ mutation }) => mutation !== null)).toEqual(writing);
@@ -39,7 +39,7 @@ const optional = Object.entries(optionalEndpoints).flatMap(([name, { method }]) 
   method === "GET" ? [] : [MUTATIONS.reduce((named, [endpoint, to]) => named.replace(endpoint, to), name)],
 );
 
-test("the mutations of the schema are those that endpoint-table.txt names and those of optional endpoints, each once", () => {
+test("the schema's mutations are exactly those of endpoint-table.txt and optional endpoints", () => {
   const mutations = Object.keys(schema.getMutationType()?.getFields() ?? {});
   const inContract = contractRows.flatMap(({ mutation }) => mutation ?? []);
   const named = new Set([...inContract, ...optional]);

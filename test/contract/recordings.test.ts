@@ -88,7 +88,7 @@ const asReceived = (answer: unknown): unknown =>
     ? { ...answer, config: receivedConfig(answer["config"] as RunConfig) }
     : answer;
 
-test.each(jsonRows)("%s: reads each recorded answer without mismatch and without loss", (row, content) => {
+test.each(jsonRows)("%s: reads every recorded response without mismatch or loss", (row, content) => {
   const expected = expectedOf(content);
   const reader = readers.get(unnamed(row));
   const lines = answersTo(row);
@@ -105,7 +105,7 @@ test.each(jsonRows)("%s: reads each recorded answer without mismatch and without
   );
 });
 
-test("a row is read as the document shows its answer: as text, as bytes, or not at all", () => {
+test("reads text, bytes or nothing, as the document specifies for each endpoint", () => {
   for (const form of ["text", "bytes", "nothing"]) {
     const shown = contractRows.filter(({ content }) => content === form).map(({ row }) => unnamed(row));
     const read = [...documented].filter(([, reader]) => reader.form === form).map(([row]) => row);
@@ -113,7 +113,7 @@ test("a row is read as the document shows its answer: as text, as bytes, or not 
   }
 });
 
-test("every row whose answer is JSON and was recorded is held against its recordings", () => {
+test("every endpoint with recorded JSON responses is checked against its recordings", () => {
   const json = [...readers].filter(([row, { form }]) => form === "json" && answersTo(row).length > 0);
   const held = new Set(jsonRows.map(([row]) => unnamed(row)));
   expect(json.map(([row]) => row).filter((row) => !held.has(row))).toEqual([]);

@@ -19,33 +19,30 @@ const OTHERS: Readonly<Record<string, string>> = GIVEN.others;
 const BODIES: Readonly<Record<string, unknown>> = GIVEN.bodies;
 
 describe("the demo's endpoints:", () => {
-  test.each(contractRows)(
-    "$row answers as the document says, with a trailing slash and without",
-    async (row) => {
-      const { ask } = await openDemo({ lists: false });
-      const path =
-        OTHERS[row.mutation ?? ""] ??
-        EXAMPLES.reduce((filled, [pattern, example]) => filled.replace(pattern, example), row.path);
-      const answer = await ask(`${row.method} ${path}`, BODIES[row.mutation ?? ""]);
-      expect([answer.status, contentOf(answer)]).toEqual([row.status, row.content]);
-      if (row.method !== "GET") return;
-      const other = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
-      expect(await ask(`GET ${other}`)).toEqual(answer);
-    },
-  );
+  test.each(contractRows)("$row answers as documented, with and without a trailing slash", async (row) => {
+    const { ask } = await openDemo({ lists: false });
+    const path =
+      OTHERS[row.mutation ?? ""] ??
+      EXAMPLES.reduce((filled, [pattern, example]) => filled.replace(pattern, example), row.path);
+    const answer = await ask(`${row.method} ${path}`, BODIES[row.mutation ?? ""]);
+    expect([answer.status, contentOf(answer)]).toEqual([row.status, row.content]);
+    if (row.method !== "GET") return;
+    const other = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
+    expect(await ask(`GET ${other}`)).toEqual(answer);
+  });
 
   test.each([
     ["GET ada", 404],
     [`GET ${MNIST}/experiments`, 404],
     [`GET ${MNIST}/jobs/1/outputs/download`, 404],
     ["POST superusers/revoke/grace/", 405],
-  ])("%s is unknown to a service that has the rows of the document only", async (line, status) => {
+  ])("%s is unknown to a service with documented endpoints only", async (line, status) => {
     const { ask } = await openDemo({ lists: false });
     expect((await ask(line)).status).toBe(status);
   });
 
   test.each(GIVEN.lacks)(
-    "rows of $kind lack what those of release 0.4.4 lack, and bookmarked ones also the mark",
+    "rows of $kind omit what 0.4.4 omits; bookmark lists omit the mark",
     async ({ kind, lacks }) => {
       const { ask } = await openDemo();
       await ask(`POST ${MNIST}/${kind}/1/bookmark/`);
@@ -60,16 +57,19 @@ describe("the demo's endpoints:", () => {
     },
   );
 
-  test.each(GIVEN.signIns)("$what is answered as by the service", async ({ authorization, status, json }) => {
-    const { demo } = await openDemo();
-    const headers = authorization && {
-      authorization: authorization.replace(/TOKEN$/, demo.users[0]?.token ?? ""),
-    };
-    const response = await fetch(`${demo.url}/api/v1/users/`, headers ? { headers } : {});
-    expect([response.status, await response.json()]).toMatchObject([status, json]);
-  });
+  test.each(GIVEN.signIns)(
+    "$what is answered as by the real service",
+    async ({ authorization, status, json }) => {
+      const { demo } = await openDemo();
+      const headers = authorization && {
+        authorization: authorization.replace(/TOKEN$/, demo.users[0]?.token ?? ""),
+      };
+      const response = await fetch(`${demo.url}/api/v1/users/`, headers ? { headers } : {});
+      expect([response.status, await response.json()]).toMatchObject([status, json]);
+    },
+  );
 
-  test("a body that is not JSON or too long is refused, and the service goes on", async () => {
+  test("refuses bodies that are too long or not JSON, and keeps serving", async () => {
     const { demo, ask } = await openDemo();
     const post = (body: string, type: string) =>
       fetch(`${demo.url}/api/v1/users/token/`, { method: "POST", headers: { "content-type": type }, body });
@@ -82,7 +82,7 @@ describe("the demo's endpoints:", () => {
     ["experiments", "gzip"],
     ["experiments/42/metrics", "gzip"],
     ["jobs", null],
-  ])("%s come compressed as from the service, whatever the caller accepts: %s", async (path, encoding) => {
+  ])("%s use the service's content coding, whatever the caller accepts: %s", async (path, encoding) => {
     const { demo } = await openDemo();
     const response = await fetch(`${demo.url}/api/v1/${MNIST}/${path}`, {
       headers: { authorization: `token ${demo.users[0]?.token}`, "accept-encoding": "identity" },
@@ -91,7 +91,7 @@ describe("the demo's endpoints:", () => {
     expect(response.headers.get("content-encoding")).toBe(encoding);
   });
 
-  test("outputs are an archive, which is read on from where it broke off", async () => {
+  test("outputs are an archive whose download can be resumed", async () => {
     const { demo } = await openDemo();
     const load = (headers: Record<string, string> = {}) =>
       fetch(`${demo.url}/api/v1/${MNIST}/experiments/42/outputs`, {

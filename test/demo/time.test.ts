@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openDemo } from "./demo-clock.ts";
 
-test("a demo with activity keeps the runs of the last hour only, however long nobody asks", async () => {
+test("an active demo keeps only the last hour's runs, however long idle", async () => {
   const { ask, wait } = await openDemo({ activity: true });
   wait(30 * 86_400);
   const { json } = await ask("GET ada/live/builds?limit=100&query=status:~stopped");

@@ -182,7 +182,7 @@ const NAMES: readonly BalancerName[] = ["nginx", "haproxy"];
 
 describe.each(NAMES)("four replicas behind %s", (name) => {
   test.runIf(hasBalancer(name))(
-    "poll once for all tabs of a token, and are replaced one by one under load without a fault that a caller sees",
+    "poll once per token and roll under load without visible errors",
     async () => {
       const replicas = await startReplicas((await startService()).url);
       const url = await startBalancer(name, replicas.ports);
@@ -214,7 +214,7 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
   );
 
   test.runIf(hasBalancer(name))(
-    "have each token at one of them, and go on without one that is killed or hangs; no command is sent twice",
+    "pin tokens, survive a killed or hung replica, and repeat no command",
     async () => {
       const service = await startService();
       const replicas = await startReplicas(service.url);

@@ -7,19 +7,16 @@ import { DEPLOY, KUSTOMIZE, kustomizations, parseYaml } from "./samples.ts";
 const { container, environment } = KUSTOMIZE;
 const { annotations } = parseYaml("kustomize/scrape-annotations/annotations.yaml").spec.template.metadata;
 
-test.each(kustomizations)(
-  "$folder names each of its files, and only files that exist",
-  ({ folder, named }) => {
-    const url = new URL(folder, DEPLOY);
-    expect(named.filter((name) => !existsSync(new URL(name, url)))).toEqual([]);
-    // Prometheus without its operator reads alerts.yaml.
-    const known = new Set([...named, "kustomization.yaml", "alerts.yaml"]);
-    const files = readdirSync(url).filter((name) => name.endsWith(".yaml"));
-    expect(files.filter((name) => !known.has(name))).toEqual([]);
-  },
-);
+test.each(kustomizations)("$folder lists all its files, and only files that exist", ({ folder, named }) => {
+  const url = new URL(folder, DEPLOY);
+  expect(named.filter((name) => !existsSync(new URL(name, url)))).toEqual([]);
+  // Prometheus without its operator reads alerts.yaml.
+  const known = new Set([...named, "kustomization.yaml", "alerts.yaml"]);
+  const files = readdirSync(url).filter((name) => name.endsWith(".yaml"));
+  expect(files.filter((name) => !known.has(name))).toEqual([]);
+});
 
-test("the gateway answers at the paths of the probes and of the metrics", async () => {
+test("the gateway answers at the probe and metrics paths", async () => {
   const probes = [container.startupProbe, container.readinessProbe, container.livenessProbe];
   const upstream = await startFake(() => undefined);
   const { UPSTREAM_CA_FILE: _ca, UPSTREAM_URL: _url, ...env } = environment;
@@ -29,7 +26,7 @@ test("the gateway answers at the paths of the probes and of the metrics", async 
   expect(probes.map(({ httpGet }) => httpGet.port)).toEqual(Array(3).fill(container.ports[0].name));
 });
 
-test("the service and the network policy are for IPv4 and IPv6", () => {
+test("the service and the network policy cover IPv4 and IPv6", () => {
   expect(KUSTOMIZE.inBase("service").spec.ipFamilyPolicy).toBe("PreferDualStack");
   const egress: { readonly to?: readonly { readonly ipBlock: { readonly cidr: string } }[] }[] =
     KUSTOMIZE.inBase("network-policy").spec.egress;

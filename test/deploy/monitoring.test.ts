@@ -57,7 +57,7 @@ test("the dashboard and the alerts name metrics that the gateway exposes", async
   }
 });
 
-test("operations fail, for an alert and on the dashboard, by the codes that are not the caller's doing", () => {
+test("alerts and dashboard count as failures only codes not caused by callers", () => {
   const codes = Object.entries(ERROR_CODES);
   const serious = codes.filter(([, { status }]) => status >= 500).map(([code]) => code);
   const patterns = all.flatMap(([, text = ""]) => [...text.matchAll(/\bcode=~"([^"]*)"/g)]);
@@ -68,7 +68,7 @@ test("operations fail, for an alert and on the dashboard, by the codes that are 
     );
 });
 
-test("the codes of whose increase an alert warns are 0 before the first one: Prometheus would not see it otherwise", async () => {
+test("error codes with increase alerts are exposed as 0 from the start", async () => {
   const increase = /increase\(rungraph_operations_total\{code="(\w+)"\}/g;
   const codes = conditions.flatMap(([, text]) => [...text.matchAll(increase)].map(([, code]) => code));
   expect(codes).toEqual(["INTERNAL_SERVER_ERROR", "SERVICE_OVERLOADED"]);

@@ -32,7 +32,7 @@ const PROXY =
 const NAMES_CLIENT = /X-Forwarded-For|option forwardfor|kind: Ingress/;
 const CLEARS_OTHER = /proxy_set_header Forwarded "";|http-request del-header Forwarded|`Forwarded: ""`/;
 
-test("each sample of a proxy names the client in one header and clears the other", () => {
+test("each sample proxy sets one client header and clears the other", () => {
   const proxies = samples().filter(({ text }) => PROXY.test(text));
   expect(proxies.map(({ place }) => place.split("/").at(-1)).toSorted()).toEqual([
     "haproxy.cfg",
@@ -66,8 +66,8 @@ test("each sample of a proxy passes on, or leaves out with a comment, each path 
   expect(missing).toEqual(proxies.map(({ place }) => [place, []]));
 });
 
-describe.each(NAMES.filter(isInstalled))("%s with the file of deploy/", (name) => {
-  test("clears what clients say of addresses, passes long tokens on, and listens on IPv6", async () => {
+describe.each(NAMES.filter(isInstalled))("%s with its file in deploy/", (name) => {
+  test("clears Forwarded from clients, passes on long tokens, and listens on IPv6", async () => {
     const service = await startFake(() => ({ json: { data: {} } }));
     const balancer = await runBalancer(name, Array<number>(4).fill(service.port));
     onTestFinished(balancer.stop);

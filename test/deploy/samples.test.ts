@@ -68,19 +68,16 @@ const samples = [
   },
 ];
 
-test.each(samples)(
-  "$name has settings that can be used, time for the drain, and half of the memory for the heap",
-  (sample) => {
-    const { NODE_ENV: _, NODE_OPTIONS: options, ...settings } = sample.environment;
-    expect(SETTINGS).toEqual(expect.arrayContaining(Object.keys(settings)));
-    const config = readConfig({ ...sample.environment });
-    // Without it a demo would be started.
-    expect(config.UPSTREAM_URL?.href).toBe(`${UPSTREAM_URL}/`);
-    expect(Number.parseInt(sample.seconds, 10) * 1_000).toBeGreaterThan(config.DRAIN_TIMEOUT_MS);
-    const [, heap] = /^--max-old-space-size=(\d+)$/.exec(options ?? "") ?? [];
-    expect(Number(heap)).toBeLessThanOrEqual(Number.parseInt(sample.memory, 10) / 2);
-  },
-);
+test.each(samples)("$name has valid settings, drain time, and half its memory as heap", (sample) => {
+  const { NODE_ENV: _, NODE_OPTIONS: options, ...settings } = sample.environment;
+  expect(SETTINGS).toEqual(expect.arrayContaining(Object.keys(settings)));
+  const config = readConfig({ ...sample.environment });
+  // Without it a demo would be started.
+  expect(config.UPSTREAM_URL?.href).toBe(`${UPSTREAM_URL}/`);
+  expect(Number.parseInt(sample.seconds, 10) * 1_000).toBeGreaterThan(config.DRAIN_TIMEOUT_MS);
+  const [, heap] = /^--max-old-space-size=(\d+)$/.exec(options ?? "") ?? [];
+  expect(Number(heap)).toBeLessThanOrEqual(Number.parseInt(sample.memory, 10) / 2);
+});
 
 test("Compose reads settings from the file that docs/docker.md writes, and overrides none there", () => {
   const [, file = ""] = /^cat > deploy\/(\S+) /m.exec(dockerPage) ?? [];
@@ -105,7 +102,7 @@ test("the image has one name in deploy/ and on all pages", () => {
   expect(new Set(names.map(([, name]) => name))).toEqual(new Set([`rungraph:${packageJson.version}`]));
 });
 
-test("each sample and the image are of this version", () => {
+test("each sample and the image have the current version", () => {
   const [tag] = parseYaml("kustomize/example/kustomization.yaml").images;
   const label = /org\.opencontainers\.image\.version="([^"]+)"/.exec(last)?.[1];
   const images = [gateway, replicas["gateway-1"], container].map((each) => each.image);
@@ -114,7 +111,7 @@ test("each sample and the image are of this version", () => {
   );
 });
 
-test("the image starts what npm start starts, not as root, and no demo by itself", () => {
+test("the image starts like npm start, without root and without a demo", () => {
   expect(packageJson.scripts.start).toContain(` && exec ${image.command.join(" ")}`);
   expect(image.command).toEqual(["node", ...NODE_FLAGS, "dist/src/main.js"]);
   expect(last).toMatch(/^USER node$[^]*^CMD \[/m);
@@ -130,7 +127,7 @@ test("the image starts what npm start starts, not as root, and no demo by itself
   expect(copied.filter((name) => !isThere(name))).toEqual([]);
 });
 
-test("the image answers on IPv4 and IPv6, and so its health check finds", async () => {
+test("the image answers on IPv4 and IPv6, and its health check passes", async () => {
   const { url } = await startReady({ ...image.environment, DEMO: "on", PORT: "0" });
   const { port, hostname } = new URL(url);
   expect(hostname).toBe("127.0.0.1");

@@ -63,7 +63,7 @@ async function startChanged(upstreamUrl: string | null, env: Record<string, stri
   return { url, ask };
 }
 
-test("the field, the endpoint and the subscription of CONTRIBUTING's recipes answer", async () => {
+test("the field, endpoint and subscription from CONTRIBUTING's recipes work", async () => {
   const { url, ask: askAs } = await startChanged(null, { UPSTREAM_PROFILE: "document" });
   const login = await askAs(`mutation { login(input: {username: "ada", password: "ada-demo"}) { token } }`);
   const token = login.data["login"]?.token ?? "";
@@ -82,7 +82,7 @@ test("the field, the endpoint and the subscription of CONTRIBUTING's recipes ans
   events.leave();
 });
 
-test("the kind of CONTRIBUTING's recipe answers where a file says that the server has it, and the endpoint not", async () => {
+test("CONTRIBUTING's kind works where a profile has it; its endpoint is unavailable", async () => {
   const notebook = { id: 7, unique_name: "ada.mnist.notebooks.7", last_status: "running", build_job: null };
   const service = await startFake(({ path }) => {
     if (path.includes("/notebook-7")) return { json: { ...notebook, node_scheduled: "gpu-1" } };

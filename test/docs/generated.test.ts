@@ -6,11 +6,11 @@ import { PARTS } from "../../tools/docs/parts.ts";
 
 const pages = await readGeneratedPages();
 
-test.each(pages)("$path says what the code says (npm run docs)", ({ text, generated }) => {
+test.each(pages)("$path matches the code (npm run docs)", ({ text, generated }) => {
   expect(text).toBe(generated);
 });
 
-test("each generated part of the documentation is on one page", () => {
+test("each generated part of the documentation is on exactly one page", () => {
   expect(pages.flatMap(({ parts }) => parts).toSorted()).toEqual(Object.keys(PARTS).toSorted());
 });
 

@@ -30,7 +30,7 @@ interface Report {
   readonly diagnostics: readonly { readonly message: string }[];
 }
 
-test("an expression that is not linear, or not known, is refused unless a comment says why", () => {
+test("rejects non-linear or runtime-only regular expressions unless a comment gives a reason", () => {
   const listed = (expressions: readonly string[]) => `export const found = [\n${expressions.join(",\n")}];`;
   const code = `${listed([...QUADRATIC, ...LINEAR, AT_RUN_TIME])}\n${EXCEPTION}\nexport const kept = ${AT_RUN_TIME};`;
   const file = fileWith(code, "expressions.ts");

@@ -19,15 +19,15 @@ function declaredTwice(pattern: RegExp): string[] {
     .map(([name, paths]) => `${name}: ${paths.join(", ")}`);
 }
 
-test("no two modules declare a constant of one name", () => {
+test("no two modules declare constants with the same name", () => {
   expect(declaredTwice(DECLARATION)).toEqual([]);
 });
 
-test("no two modules export a type of one name", () => {
+test("no two modules export types with the same name", () => {
   expect(declaredTwice(EXPORTED_TYPE)).toEqual([]);
 });
 
-test("each file of the repository that a page names exists", () => {
+test("every repository file that a page mentions exists", () => {
   const pages = [
     "README.md",
     "CONTRIBUTING.md",

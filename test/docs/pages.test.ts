@@ -36,7 +36,7 @@ function leadsSomewhere(target: string, page: string): boolean {
   return fragments.includes(hash.slice(1));
 }
 
-test("docs/errors.md has the row of each code", () => {
+test("docs/errors.md has a row for each error code", () => {
   const rows = Object.entries(ERROR_CODES).map(
     ([code, { status, retry = "" }]) => `| \`${code}\` | ${status} | ${retry} | `,
   );
@@ -44,12 +44,12 @@ test("docs/errors.md has the row of each code", () => {
   expect(text.match(/^\| `[A-Z_]+` \| \d+ \|[^|]*\| (?=\S)/gm)).toEqual(rows);
 });
 
-test("docs/server-profiles.md names each endpoint that is outside the documented API", () => {
+test("docs/server-profiles.md lists each endpoint outside the documented API", () => {
   const page = readFileSync(new URL("docs/server-profiles.md", ROOT), "utf8");
   expect(Object.keys(optionalEndpoints).filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
-test.each(PAGES)("the links of %s lead to files and headings that exist", (page) => {
+test.each(PAGES)("links in %s point to existing files and headings", (page) => {
   const text = readFileSync(new URL(page, ROOT), "utf8");
   const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
   expect(links.filter((target) => !leadsSomewhere(target, page))).toEqual([]);
@@ -64,7 +64,7 @@ const SDL: Readonly<Record<string, () => string>> = {
 
 const FOR_ROUTERS = "docs/federation.md";
 
-test("the SDL that pages give to tools other than routers has no unknown directives", () => {
+test("documented SDL for tools other than routers has no unknown directives", () => {
   const sources = PAGES.filter((page) => page !== FOR_ROUTERS && page !== "CHANGELOG.md").flatMap((page) =>
     Object.keys(SDL)
       .filter((source) => readFileSync(new URL(page, ROOT), "utf8").includes(source))

@@ -22,7 +22,7 @@ const operations = blocks.flatMap((block, at) => {
 });
 
 test.each(operations)(
-  "the operation $name of $page has the result and the upstream requests that follow it, for a day where it is in README.md",
+  "operation $name of $page returns the documented result and upstream requests",
   async ({ page, text, expected }) => {
     let time = still();
     const { ask, calls } = await startDemoGateway({

@@ -93,7 +93,7 @@ async function startTraced(file: string) {
   return { service, get, ask, exported: () => JSON.stringify(collector.seen()) };
 }
 
-test("with instrumentations of HTTP as well, a caller's trace leads through the gateway to the service", async () => {
+test("with HTTP instrumentation, a caller's trace continues through the gateway to upstream", async () => {
   const { ask, get } = await startTraced("test/support/instrumented.mjs");
   const page = await ask(`query Page {
     viewer { isSuperuser } job(id: "ada.mnist.jobs.3") { status logs { text } } buildJob(id: "ada.mnist.builds.4") { status }
@@ -130,7 +130,7 @@ test("with instrumentations of HTTP as well, a caller's trace leads through the 
   expect(file.sent).toEqual(file.sentBy([opened]));
 });
 
-test("with the sample, operations and downloads are server spans below the caller's, which name no secret", async () => {
+test("the sample makes operations and downloads child server spans without secrets", async () => {
   const { service, ask, get, exported } = await startTraced("docs/tracing.mjs");
   for (const [sent, name, isError, attributes] of [
     [ask("query Me { viewer { isSuperuser } }"), "query", false, { "graphql.operation.name": "Me" }],

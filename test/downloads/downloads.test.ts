@@ -31,7 +31,7 @@ const HEADERS = { authorization: "token t0ken", "x-request-id": "request-1" };
 
 describe("a download", () => {
   test.each<Record<string, string>>([{}, { PUBLIC_URL: "https://runs.example/graph/" }])(
-    "has a URL where callers reach the gateway, which costs no request beyond the run's own: %j",
+    "has a public gateway URL that needs no extra request: %j",
     async (env) => {
       const { ask, url, service } = await startBefore(RUNS, env);
       const base = env["PUBLIC_URL"] ?? `${url}/`;
@@ -56,7 +56,7 @@ describe("a download", () => {
     ["job", "outputsUrl", "GET ada/mnist/jobs/3/outputs", "ada.mnist.jobs.3.tar.gz"],
   ];
 
-  test.each(downloads)("of %s.%s gives every byte as it was sent", async (kind, field, call, file) => {
+  test.each(downloads)("of %s.%s returns every byte as sent", async (kind, field, call, file) => {
     const { ask, service } = await startBefore(({ path }) => {
       const run = RUNS[path.replace("/api/v1/", "")];
       if (run) return { json: run };
@@ -89,7 +89,7 @@ describe("a download", () => {
     });
   });
 
-  test.each(REFUSED)("$what is $status, and nothing is sent", async ({ id, path, status, code, says }) => {
+  test.each(REFUSED)("$what returns $status and sends nothing", async ({ id, path, status, code, says }) => {
     const { take, service } = await startDownloads(undefined, {});
     const answer = await take({}, `${id.includes(":") ? globalId(id) : id}/${path}`);
     expect(answer.status).toBe(status);
@@ -99,7 +99,7 @@ describe("a download", () => {
     expect(service.calls()).toEqual([]);
   });
 
-  test("without a token is 401, and nothing is sent", async () => {
+  test("without a token returns 401 and sends nothing", async () => {
     const { take, service } = await startDownloads();
     const { status, body } = await take({ authorization: "" });
     const message = "Expected the header `Authorization: token <token>`.";
@@ -109,7 +109,7 @@ describe("a download", () => {
   });
 
   test.each(FAILURES)(
-    "that the service answers with $status is $reported with the code $code",
+    "answered upstream with $status returns $reported with code $code",
     async ({ status, reported, code }) => {
       const { take } = await startDownloads(() => ({ status, json: {}, headers: { location: "/canary" } }));
       const answer = await take({}, `${RUN}/logs`);
@@ -120,18 +120,18 @@ describe("a download", () => {
     },
   );
 
-  test("that the service does not begin to answer in time is 504", async () => {
+  test("returns 504 when the upstream response does not start in time", async () => {
     const { take } = await startDownloads(() => new Promise(() => {}), { UPSTREAM_HEADERS_TIMEOUT_MS: "50" });
     expect((await take({}, `${RUN}/logs`)).status).toBe(504);
   });
 
-  test.each(Object.entries(LOG_NAMES))("of %s has a name of its own", async (id, disposition) => {
+  test.each(Object.entries(LOG_NAMES))("of %s has its own file name", async (id, disposition) => {
     const { take } = await startDownloads(() => ({ text: "one\n" }));
     const { body, headers } = await take({}, `${globalId(id)}/logs`);
     expect([body, headers["content-disposition"]]).toEqual(["one\n", disposition]);
   });
 
-  test.each(["POST", "PUT", "DELETE"])("is not made by %s", async (method) => {
+  test.each(["POST", "PUT", "DELETE"])("rejects the method %s", async (method) => {
     const { take, service } = await startDownloads();
     const { status, headers } = await take({}, undefined, method);
     expect([status, headers["allow"]]).toEqual([405, "GET, HEAD"]);

@@ -15,7 +15,7 @@ describe("HEAD of a download", () => {
     ["logs", "ada/mnist/experiments/42/logs/"],
     ["outputs", "ada/mnist/experiments/42/outputs/download"],
     ["files?path=a", "ada/mnist/experiments/42/outputs/files?path=a"],
-  ])("has the headers of GET, and no body: %s", async (path, call) => {
+  ])("returns the headers of GET without a body: %s", async (path, call) => {
     const { take, service } = await startDownloads(() => TOLD);
     const got = await take({}, `${RUN}/${path}`);
     expect(got).toMatchObject({ status: 200, body: "0123456789", headers: { "content-length": "10" } });
@@ -28,20 +28,20 @@ describe("HEAD of a download", () => {
     // Only the body tells that nobody is signed in.
     ["401", { status: 403, json: { detail: "Invalid token." } }],
     ["503", { status: 503, json: {}, headers: { "retry-after": "7" } }],
-  ])("has the status of GET where that fails: %s", async (status, reported) => {
+  ])("returns the status of a failed GET: %s", async (status, reported) => {
     const { take } = await startDownloads(() => reported);
     const got = await take();
     expect(got.status).toBe(Number(status));
     expect(await take({}, undefined, "HEAD")).toEqual({ ...got, body: "" });
   });
 
-  test("tells of the whole file, whatever part is asked for", async () => {
+  test("describes the whole file, whatever range is requested", async () => {
     const { take, service } = await startDownloads(() => TOLD);
     expect(await take({ range: "bytes=2-5" }, undefined, "HEAD")).toMatchObject({ status: 200, body: "" });
     expect(service.seen()[0]?.headers).not.toHaveProperty("range");
   });
 
-  test("is cut off at the service, and gives its place back", async () => {
+  test("aborts the upstream response and releases its permit", async () => {
     const service = await startEndless();
     const { url } = await startGateway({ upstream: service, env: { MAX_DOWNLOADS: "1" } });
     const headers = { authorization: "token t0ken" };
@@ -51,7 +51,7 @@ describe("HEAD of a download", () => {
     expect(await (await fetch(`${url}/metrics`)).text()).toContain("\nrungraph_downloads_running 0\n");
   });
 
-  test("waits for nothing on its connection, which takes the next request", async () => {
+  test("leaves its connection ready for the next request", async () => {
     const { url } = await startDownloads(() => TOLD);
     const { write, statuses } = await openRaw(url);
     const head = `/downloads/${RUN}/outputs HTTP/1.1\r\nHost: a\r\nAuthorization: token t0ken\r\n\r\n`;
@@ -62,7 +62,7 @@ describe("HEAD of a download", () => {
   });
 });
 
-test("files count against what the service allows a token, with HEAD as well", async () => {
+test("file downloads, including HEAD, count towards the token's upstream rate limit", async () => {
   const env = { UPSTREAM_PROFILE: "polyaxon-0.4", UPSTREAM_RATE_LIMIT: "20/60" };
   const { take, service } = await startDownloads(() => ({ text: "abcd" }), env);
   const statuses: number[] = [];

@@ -34,7 +34,7 @@ describe("the output files of a run", () => {
     ((await answering.ask(folder(path))) as Answer<{ experiment: { outputFiles: unknown } }>).data.experiment
       .outputFiles;
 
-  test("are told folder by folder, by name, with a URL for each file", async () => {
+  test("are listed by folder, sorted by name, with URLs for files", async () => {
     const best = [["model.bin", 7]];
     const files = [
       ["z.txt", 3],
@@ -62,7 +62,7 @@ describe("the output files of a run", () => {
     expect(gateway.service.calls()).toEqual([`GET ${TREE}`, `GET ${TREE}?path=checkpoints%2Fbest`]);
   });
 
-  test("have no path and no URL where their names cannot stand in one", async () => {
+  test("have no path or URL when their names cannot form one", async () => {
     const names = ["../../etc/passwd", "a\nb", ""];
     const gateway = await filesOf({ dirs: ["..", "a\\b"], files: names.map((name) => [name, 1]) });
     expect(await shown(gateway)).toMatchObject({
@@ -71,7 +71,7 @@ describe("the output files of a run", () => {
     });
   });
 
-  test("are null where the service's list cannot be read", async () => {
+  test("are null when the upstream list cannot be read", async () => {
     const files = [
       ["a", 1],
       ["b", "2"],
@@ -80,7 +80,7 @@ describe("the output files of a run", () => {
     expect(await shown(gateway)).toMatchObject({ folders: [{ name: "plots" }], files: null });
   });
 
-  test("are null for a folder that is missing, which says that the run exists", async () => {
+  test("are null for a missing folder of an existing run", async () => {
     const { ask, service } = await startFiles({ [`${TREE}?path=nothing`]: MISSING });
     expect(await ask(folder("nothing"))).toEqual({ data: { experiment: { outputFiles: null } } });
     expect(service.calls()).toEqual([`GET ${TREE}?path=nothing`]);
@@ -90,13 +90,13 @@ describe("the output files of a run", () => {
     ["a run that may not be read", detail(403, "You do not have permission."), "FORBIDDEN"],
     ["a server without the route", html(404), "UPSTREAM_UNSUPPORTED"],
     ["a server that fails", html(500), "UPSTREAM_ERROR"],
-  ])("are an error for %s", async (_, reported, code) => {
+  ])("return an error for %s", async (_, reported, code) => {
     const { ask } = await startFiles({ [TREE]: reported });
     const answer = await ask<unknown, object>(folder(null));
     expect(errorsOf(answer)).toMatchObject([{ at: "experiment.outputFiles", code }]);
   });
 
-  test("of a run that does not exist are an error of the run", async () => {
+  test("report a missing run as the run's error", async () => {
     const { ask, service } = await startDownloads();
     const answer = await ask<unknown, object>(folder(null));
     expect(answer.data).toEqual({ experiment: null });
@@ -111,8 +111,8 @@ const BAD_PATHS = [
   "ü".repeat(400),
 ];
 
-describe("a path that is not plain", () => {
-  test.each(BAD_PATHS)("is refused, and nothing is sent: %j", async (path) => {
+describe("an invalid path", () => {
+  test.each(BAD_PATHS)("is refused without an upstream request: %j", async (path) => {
     const { ask, take, service } = await startFiles({});
     const answer = await ask<unknown, object>(folder(path));
     const message = expect.stringMatching(/^path: expected a relative path/);
@@ -123,7 +123,7 @@ describe("a path that is not plain", () => {
     expect(service.calls()).toEqual([]);
   });
 
-  test.each(QUERIES)("is refused in the query of a download: $search", async ({ search, message }) => {
+  test.each(QUERIES)("is refused in a download's query: $search", async ({ search, message }) => {
     const { take, service } = await startFiles({});
     const { status, body } = await take({}, FILE + search);
     expect([status, errorsIn(body)]).toMatchObject([
@@ -135,7 +135,7 @@ describe("a path that is not plain", () => {
 });
 
 describe("the download of one file", () => {
-  test.each(NAMES)("$path has its own name", async ({ path, sent, disposition }) => {
+  test.each(NAMES)("uses the file's own name: $path", async ({ path, sent, disposition }) => {
     const given = { "content-length": "3", "content-disposition": "inline; filename=canary" };
     const reported: FakeResponse = { text: "hi\n", headers: { "content-type": "text/html", ...given } };
     const { take, service } = await startFiles({ [`${FILES}?path=${sent}`]: reported });
@@ -151,13 +151,13 @@ describe("the download of one file", () => {
     expect(service.calls()).toEqual([`GET ${FILES}?path=${sent}`]);
   });
 
-  test("reads a plus as a blank, as forms write it", async () => {
+  test("decodes a plus as a space, as in form encoding", async () => {
     const { take } = await startFiles({ [`${FILES}?path=a%20b`]: { text: "hi\n" } });
     const search = new URLSearchParams({ path: "a b" }).toString();
     expect((await take({}, `${FILE}?${search}`)).body).toBe("hi\n");
   });
 
-  test("that is missing says so, without the paths of the server", async () => {
+  test("reports a missing file without revealing server paths", async () => {
     const json = "File not found: file_path=/plx/outputs/ada/mnist/experiments/42/x";
     const { take } = await startFiles({ [`${FILES}?path=x`]: { status: 404, json } });
     const { status, body } = await take({}, `${FILE}?path=x`);

@@ -50,7 +50,7 @@ describe("a download", () => {
     ['"v1"', 206, "2345", "bytes 2-5/10"],
     // It is another file than before.
     ['"v0"', 200, "0123456789", undefined],
-  ])("gives the part that was asked for, if the file is still %s", async (etag, ...expected) => {
+  ])("returns the requested range if the file is still %s", async (etag, ...expected) => {
     const { take, service } = await startDownloads(ranged);
     const { status, headers, body } = await take({ range: "bytes=2-5", "if-range": etag });
     expect([status, body, headers["content-range"]]).toEqual(expected);
@@ -61,7 +61,7 @@ describe("a download", () => {
     });
   });
 
-  test("has 416 for a part that the file has not, and says how long it is", async () => {
+  test("returns 416 with the file's length for an unsatisfiable range", async () => {
     const { take } = await startDownloads(ranged);
     const { status, headers, body } = await take({ range: "bytes=10-" });
     expect(status).toBe(416);
@@ -72,7 +72,7 @@ describe("a download", () => {
   test.each([
     ["several ranges", { range: "bytes=0-1,4-5" }],
     ["another unit", { range: "lines=1-2" }],
-  ])("is whole where the service is not asked for a part: %s", async (_, headers) => {
+  ])("is returned whole for unsupported ranges: %s", async (_, headers) => {
     const { take, service } = await startDownloads(ranged);
     expect(await take(headers)).toMatchObject({ status: 200, body: "0123456789" });
     expect(service.seen()[0]?.headers).not.toHaveProperty("range");
@@ -96,7 +96,7 @@ describe("a download", () => {
     expect(errorsIn(body)).toMatchObject([{ extensions: { code: "UPSTREAM_BAD_RESPONSE" } }]);
   });
 
-  test("that the application leaves to a web server which is not there is no empty success", async () => {
+  test("fails when X-Accel-Redirect is left to a missing web server", async () => {
     const [accel = ""] = readRecording("0.2.0-reads").flatMap(
       ({ responseHeaders }) => responseHeaders["x-accel-redirect"] ?? [],
     );

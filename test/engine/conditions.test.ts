@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { codesOf } from "../support/errors.ts";
 
-test("a null for @include is an error of its own request, and of no later one with the same document", async () => {
+test("null for @include fails only that request, not later ones", async () => {
   const { ask } = await startDemoGateway();
   const document = `query Q($isWanted: Boolean = true) {
     experiment(id: "ada.mnist.42") { uniqueName rawStatus @include(if: $isWanted) }
@@ -13,7 +13,7 @@ test("a null for @include is an error of its own request, and of no later one wi
   expect(codesOf(await ask(document, { isWanted: null }))).toEqual(["BAD_USER_INPUT"]);
 });
 
-test("a null for @skip at the root is an error of execution: data is null", async () => {
+test("null for a root @skip is an execution error with null data", async () => {
   const { ask } = await startDemoGateway();
   const answer = await ask(
     "query Q($isLeftOut: Boolean = true) { viewer { username } gateway @skip(if: $isLeftOut) { version } }",

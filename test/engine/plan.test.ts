@@ -45,7 +45,7 @@ async function startBoth(share: number, more: Record<string, string> = {}, areLi
   };
 }
 
-test("an operation is answered as graphql-js answers it, to the byte and with the same requests", async () => {
+test("responses match graphql-js byte for byte, with the same upstream requests", async () => {
   const ask = await startBoth(0);
   await fc.assert(
     fc.asyncProperty(operation({ roots: EXISTING_ROOTS, leftOut: LEFT_OUT, depth: 4 }), async (document) => {
@@ -57,14 +57,14 @@ test("an operation is answered as graphql-js answers it, to the byte and with th
   );
 });
 
-test("a key called __proto__ is one like others", async () => {
+test("a response key called __proto__ works like any other", async () => {
   const ask = await startBoth(0);
   const { answer, expected } = await ask(`{ __proto__: project(id: "ada.mnist") { __proto__: id name } }`);
   expect([answer, answer.includes('"__proto__":{"__proto__"')]).toEqual([expected, true]);
 });
 
 test.each([0, 0.1, 0.5])(
-  "lists whose items refer to the same records, %d of the addresses failing, are answered as by graphql-js",
+  "lists with shared records match graphql-js with %d of addresses failing",
   async (share) => {
     // Without lists by ids: of those the gateway remembers for a while that the service refused them.
     const ask = await startBoth(share, { UPSTREAM_PROFILE: "polyaxon-0.2" }, true);
@@ -80,7 +80,7 @@ test.each([0, 0.1, 0.5])(
 
 // Requests are not compared here: those that a failure makes needless are cancelled, early or late.
 test.each([0, 0.1, 0.5])(
-  "where things are missing and %d of the service's addresses fail, answers are those of graphql-js to the byte",
+  "responses with missing records match graphql-js with %d of addresses failing",
   async (share) => {
     const ask = await startBoth(share);
     await fc.assert(

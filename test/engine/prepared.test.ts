@@ -16,7 +16,7 @@ function open() {
   return { ...documents, read: (text: string) => documents.validate(text, documents.parse(text)) };
 }
 
-test("a document is kept from the second time on, so that those that are sent once keep no memory", () => {
+test("a document is cached only from its second use on", () => {
   const { known, read } = open();
   read("{ a }");
   expect(known("{ a }")).toBeNull();
@@ -26,7 +26,7 @@ test("a document is kept from the second time on, so that those that are sent on
   expect(known("{ b: a }")).toBeNull();
 });
 
-test.each(WRONG)("%s has the errors that graphql-js finds", (text) => {
+test.each(WRONG)("%s has the errors that graphql-js reports", (text) => {
   const found = validate(schema, parse(text)).map(({ message }) => expect.objectContaining({ message }));
   expect(found).not.toEqual([]);
   expect(() => open().read(text)).toThrow(expect.objectContaining({ errors: found }));

@@ -61,7 +61,7 @@ const DOORS: readonly (readonly [name: string, permit: Permit])[] = [
   ["/mcp", http((url, number) => post(`${url}/mcp`, rpc("tools/call", calling(number)), MCP_HEADERS))],
 ];
 
-test.each(DOORS)("documents are read in turns, however many come at once: %s", async (_name, send) => {
+test.each(DOORS)("documents that arrive together are parsed over several ticks: %s", async (_name, send) => {
   const gateway = await startDemoGateway();
   // What a door loads with its first request is loaded.
   await send(gateway, [DOCUMENTS], () => {});
@@ -80,7 +80,7 @@ test.each(DOORS)("documents are read in turns, however many come at once: %s", a
   expect(most).toBeLessThan(DOCUMENTS / 4);
 });
 
-test("a document whose turn comes after its deadline is not read", async () => {
+test("a document is not parsed after its deadline", async () => {
   const gateway = await startDemoGateway({ env: { REQUEST_TIMEOUT_MS: "1" } });
   stopwatchRuns();
   const numbers = [...Array(200).keys()];
@@ -93,7 +93,7 @@ test("a document whose turn comes after its deadline is not read", async () => {
   await reaches(gateway, "rungraph_operations_running", 0);
 });
 
-test("the callers of one gateway take no turns of those of another in the same process", async () => {
+test("callers of one gateway do not delay another in the same process", async () => {
   const demo = await startDemoService();
   const [busy, other] = [await startGateway({ upstream: demo }), await startGateway({ upstream: demo })];
   const ofManySlices = "{ __schema { types { name } } }";
@@ -109,7 +109,7 @@ test("the callers of one gateway take no turns of those of another in the same p
   await Promise.all(heavy);
 });
 
-test("work that throws at the end of a turn does not keep the rest from being done", async () => {
+test("a task that throws does not stop the other pending tasks", async () => {
   const done: string[] = [];
   const thrown = new Promise((resolve) => void process.once("uncaughtException", resolve));
   const problem = new Error("of the second one");
@@ -123,7 +123,7 @@ test("work that throws at the end of a turn does not keep the rest from being do
   expect(done).toEqual(["first", "third"]);
 });
 
-test("of those that wait for a turn of the loop, each continues in a turn of its own", async () => {
+test("each task waiting for the event loop continues in its own turn", async () => {
   const order: string[] = [];
   const waiting = ["first", "second"].map((name) => yieldToEventLoop().then(() => order.push(name)));
   await tick();
@@ -133,7 +133,7 @@ test("of those that wait for a turn of the loop, each continues in a turn of its
   expect(order).toEqual(["first", "others", "second"]);
 });
 
-test("what follows from the first work of a time slice is done before the rest of it", async () => {
+test("microtasks of a task run before the next task of a slice", async () => {
   const callers = new CallerRegistry();
   const ticks = new Scheduler(callers);
   const done: string[] = [];
@@ -146,7 +146,7 @@ test("what follows from the first work of a time slice is done before the rest o
   expect(done).toEqual(["one", "after one", "other", "after other"]);
 });
 
-test("a caller whose work took long has its next turn after those whose work is short", async () => {
+test("a caller with long tasks runs after callers with short ones", async () => {
   const callers = new CallerRegistry();
   const ticks = new Scheduler(callers);
   stopwatchRuns();
@@ -170,7 +170,7 @@ test("a caller whose work took long has its next turn after those whose work is 
   expect(done).toEqual(["late 1", "heavy 1", "late 2", "heavy 2", "late 3", "heavy 3"]);
 });
 
-test("the steps of callers alternate when each takes a time slice, until one stops", async () => {
+test("callers' steps alternate when each takes a time slice, until one stops", async () => {
   const callers = new CallerRegistry();
   const scheduler = new Scheduler(callers);
   stopwatchRuns();
@@ -194,7 +194,7 @@ test("the steps of callers alternate when each takes a time slice, until one sto
   expect(done).toEqual([...begun, "one 3", "stopped 2", "other 2", "other 3"]);
 });
 
-test("no stack is taken for an error that is sent", () => {
+test("errors sent to clients capture no stack trace", () => {
   const error = publicError(new InputError("id: expected a number"), () => {});
   expect([error.stack, new Error("another").stack?.includes("scheduler.test.ts")]).toEqual([
     "GraphQLError: id: expected a number",

@@ -30,16 +30,16 @@ async function startFixture() {
   return { ...gateway, post, calls: () => service.calls() };
 }
 
-describe("an error of a value that cannot be null", () => {
+describe("an error in a non-null field", () => {
   const propagated = { data: null, errors: ["tooMany: BAD_USER_INPUT"] };
 
-  test("makes the nearest value above it null", async () => {
+  test("nulls the nearest nullable parent", async () => {
     const { post } = await startFixture();
     for (const params of [{}, { onError: "PROPAGATE" }, { onError: null }])
       expect(await post(params)).toEqual(propagated);
   });
 
-  test("leaves what is above it when the request says NULL", async () => {
+  test("leaves its parents intact with onError NULL", async () => {
     const { post, calls } = await startFixture();
     expect(await post({ onError: "NULL" })).toEqual({
       data: { there: { status: "RUNNING" }, tooMany: null, missing: null },
@@ -49,7 +49,7 @@ describe("an error of a value that cannot be null", () => {
   });
 });
 
-test("with HALT the first error is the only one, and there is no data", async () => {
+test("with HALT only the first error is returned, without data", async () => {
   const { post } = await startFixture();
   const query = `{
     missing: experiment(id: "ada.mnist.7") { status }
@@ -65,7 +65,7 @@ test("with HALT the first error is the only one, and there is no data", async ()
   });
 });
 
-test("with HALT no command is sent after one that failed", async () => {
+test("with HALT no command is sent after a failed one", async () => {
   const { post, calls } = await startFixture();
   const stop = (id: string) => `stopExperiment(id: "${id}", force: true) { deletedId: __typename }`;
   const query = `mutation { first: ${stop("nonsense")} second: ${stop("ada.mnist.42")} }`;
@@ -76,7 +76,7 @@ test("with HALT no command is sent after one that failed", async () => {
   expect(calls()).toEqual([]);
 });
 
-test("with HALT an error in a later piece is the last one", async () => {
+test("with HALT an error in a later payload is the last", async () => {
   const { url } = await startFixture();
   const query = `{
     there: experiment(id: "ada.mnist.42") { status }
@@ -89,7 +89,7 @@ test("with HALT an error in a later piece is the last one", async () => {
   expect(new Set(errors.map(({ path }) => path?.join()))).toEqual(new Set(["missing"]));
 });
 
-test("each event of a subscription has it", async () => {
+test("applies onError to each subscription event", async () => {
   const { url } = await startFixture();
   const query = `subscription {
     runUpdated(id: "ada.mnist.experiments.42") {
@@ -103,7 +103,7 @@ test("each event of a subscription has it", async () => {
   });
 });
 
-test("another value of onError is refused before anything is sent, at every door", async () => {
+test("refuses other onError values over POST and GET before sending anything", async () => {
   const { post, url, calls } = await startFixture();
   const refused = { data: undefined, errors: ["request: BAD_REQUEST"] };
   expect(await post({ onError: "ABORT" })).toEqual(refused);

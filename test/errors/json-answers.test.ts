@@ -43,14 +43,14 @@ interface Written {
 
 const written = (value: unknown): Written => ({ written: JSON.stringify(value), value });
 
-describe("an answer of the service", () => {
-  test("is read when it is JSON, and UPSTREAM_BAD_RESPONSE when it is none", async () => {
+describe("an upstream response", () => {
+  test("is read if it is JSON, else UPSTREAM_BAD_RESPONSE", async () => {
     const { valueOf } = await start();
     for (const text of TEXTS.read) expect(await valueOf(text)).toEqual({ value: JSON.parse(text) });
     for (const text of REFUSED) expect([text, await valueOf(text)]).toEqual([text, "UPSTREAM_BAD_RESPONSE"]);
   });
 
-  test("keeps an integer wherever it stands, and is read once beside millions of digits", async () => {
+  test("keeps integers anywhere, and is parsed once despite millions of digits", async () => {
     const { valueOf } = await start();
     const [kept, digits] = ["-9007199254740993", "1".repeat(3_000_000)];
     const reported = "rawJSON" in JSON ? Number(kept) : kept;
@@ -74,7 +74,7 @@ describe("an answer of the service", () => {
     ["backslashes", "\\\\".repeat(1_000_000)],
     ["NaN", "NaN ".repeat(600_000)],
     ["300,000 escapes", '\\"x'.repeat(300_000)],
-  ])("with NaN beside a long text is read, and never twice: %s", async (_, text) => {
+  ])("with NaN beside a long string is parsed only once: %s", async (_, text) => {
     const { valueOf } = await start();
     expect(await valueOf(`{ "text": "${text}", "number": NaN }`)).toEqual({
       value: { text: JSON.parse(`"${text}"`) as string, number: null },
@@ -83,7 +83,7 @@ describe("an answer of the service", () => {
     expect(await valueOf(`[NaN, "${text}`)).toBe("UPSTREAM_BAD_RESPONSE");
   });
 
-  test("has null wherever NaN and its kin stand for a value, the digits of every integer, and every text as it was", async () => {
+  test("has null for NaN and infinities, and exact integers and strings", async () => {
     const { valueOf } = await start();
     const WORDS = ["NaN", "-NaN", "Infinity", "-Infinity"];
     const leaf = fc.oneof(

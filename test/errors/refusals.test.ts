@@ -57,7 +57,7 @@ test.each([
   refused([...Array<string>(100).fill(""), "late"]),
   refused(inBrackets(8), "deep"),
   refused(inBrackets(9)),
-])("a refusal is read to its 100th string and eighth level: %.30j", expectRefused);
+])("error bodies are read up to 100 strings and eight levels: %.30j", expectRefused);
 
 const compressed = (text: string | Buffer, message: string): Refusal => ({
   reported: { ...jsonText(text, "gzip"), status: 409 },
@@ -69,10 +69,10 @@ test.each([
   compressed(gzipSync('{"detail": "It is locked."}'), "It is locked."),
   // It cannot be decoded.
   compressed(PAGE, "The record is in a state that does not allow this."),
-])("a refusal that says gzip: $message", expectRefused);
+])("an error response labelled gzip: $message", expectRefused);
 
 test.each(retryAfters)(
-  "Retry-After $retryAfter is reported in $seconds seconds after Date $date",
+  "reports Retry-After $retryAfter as $seconds seconds after Date $date",
   async ({ date, retryAfter, seconds }) => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 5, 1, 12) });
     onTestFinished(() => void vi.useRealTimers());
@@ -93,7 +93,7 @@ test.each([
   ["GZIP", gzipSync(RECORD_TEXT)],
   ["deflate", deflateSync(RECORD_TEXT)],
   ["identity", recordTextOf(1_000)],
-])("an answer in the encoding %s is read, although nobody asked for it", async (encoding, body) => {
+])("reads a response encoded as %s although it was not requested", async (encoding, body) => {
   expect((await askOf(jsonText(body, encoding), LIMIT)).answer).toEqual(RUNNING_ANSWER);
 });
 
@@ -111,13 +111,13 @@ test.each([
   ["deflate that was never compressed", jsonText(RECORD_TEXT, "deflate"), UNDECODED],
   ["in an encoding that nobody knows", jsonText(RECORD_TEXT, "constructor"), UNDECODED],
   ["compressed twice", jsonText(gzipSync(PART), "gzip, gzip"), UNDECODED],
-])("an answer of 200 that is %s is UPSTREAM_BAD_RESPONSE", async (_, reported, message) => {
+])("a 200 response that is %s returns UPSTREAM_BAD_RESPONSE", async (_, reported, message) => {
   const { answer, calls } = await askOf(reported, LIMIT);
   expect(answer).toEqual(failedStatus("UPSTREAM_BAD_RESPONSE", message, { upstream: STATUS_UPSTREAM }));
   expect(calls).toEqual([STATUS_CALL]);
 });
 
-test("what was read of an answer that is too long is given back: the caller may hold as much again", async () => {
+test("releases the memory of a response that was too long", async () => {
   const env = { MAX_JSON_BYTES: "1000000", MAX_UPSTREAM_BYTES: "1500000" };
   const gateway = await startBefore(() => jsonText(recordTextOf(1_100_000)), env);
   const codes = [await askFor(gateway), await askFor(gateway)].map(firstCodeOf);

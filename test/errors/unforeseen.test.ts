@@ -14,7 +14,7 @@ import {
 import { NO_DEADLINES } from "../support/long-timeout.ts";
 import { post } from "../support/raw-requests.ts";
 
-describe("an exception that nobody foresaw is masked and logged", () => {
+describe("an unexpected exception is masked and logged", () => {
   test.each(["development", "test", "production"])("with NODE_ENV %s", async (environment) => {
     vi.stubEnv("NODE_ENV", environment);
     onTestFinished(() => void vi.unstubAllEnvs());

@@ -18,25 +18,22 @@ import UNUSABLE from "./unusable-tokens.json" with { type: "json" };
 
 const RECORDS = { "ada/mnist/experiments/42/": RUNNING_RECORD };
 
-describe("who asks", () => {
-  test.each(UNUSABLE)(
-    "without a token that can be used nothing is sent: $what",
-    async ({ authorization }) => {
-      const { ask, service } = await startBefore(RECORDS, {}, { token: null });
-      const headers = { ...(authorization !== null && { authorization }), "x-request-id": "request-1" };
-      const answer = await ask(ASK_STATUS, {}, { headers });
-      expect(answer).toEqual(
-        failedStatus(
-          "UNAUTHENTICATED",
-          "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
-        ),
-      );
-      expect(service.calls()).toEqual([]);
-    },
-  );
+describe("the gateway", () => {
+  test.each(UNUSABLE)("sends nothing without a usable token: $what", async ({ authorization }) => {
+    const { ask, service } = await startBefore(RECORDS, {}, { token: null });
+    const headers = { ...(authorization !== null && { authorization }), "x-request-id": "request-1" };
+    const answer = await ask(ASK_STATUS, {}, { headers });
+    expect(answer).toEqual(
+      failedStatus(
+        "UNAUTHENTICATED",
+        "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
+      ),
+    );
+    expect(service.calls()).toEqual([]);
+  });
 
   test.each(["token", "TOKEN", "Bearer", "bearer", "Token  "])(
-    "a token behind the word %j is sent behind the word `token`",
+    "forwards a token with the scheme %j under the scheme `token`",
     async (scheme) => {
       const { ask, service } = await startBefore(RECORDS, {}, { token: null });
       const headers = { authorization: `${scheme} ${SECRET_TOKEN}` };
@@ -45,7 +42,7 @@ describe("who asks", () => {
     },
   );
 
-  test("a token of 12,000 characters is sent, however it comes", async () => {
+  test("forwards a token of 12,000 characters from every transport", async () => {
     const token = "ab+/".repeat(3_000);
     const { ask, url, service } = await startBefore(RECORDS, { MCP: "read" }, { token });
     expect(await ask(ASK_STATUS)).toEqual(RUNNING_ANSWER);
@@ -61,7 +58,7 @@ describe("who asks", () => {
     expect(sent).toEqual([record, record, record, outputs]);
   });
 
-  test("headers are 431 when they have more than 16,384 bytes, whatever they are", async () => {
+  test("returns 431 for headers longer than 16,384 bytes", async () => {
     const { url } = await startBefore(RECORDS);
     for (const name of ["Authorization: token ", "X-Other: "])
       expect(await statusOf(url, "GET /healthz HTTP/1.1", "Host: a", name + "x".repeat(16_384))).toBe(
@@ -69,7 +66,7 @@ describe("who asks", () => {
       );
   });
 
-  test("of the caller's headers the service sees the token and the request id, and nothing else", async () => {
+  test("forwards only the token and the request id of the caller's headers", async () => {
     const { ask, service } = await startBefore(RECORDS, {}, { token: SECRET_TOKEN });
     await ask(ASK_STATUS, {}, { headers: HEADERS });
     expect(service.seen()).toEqual([

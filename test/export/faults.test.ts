@@ -16,7 +16,7 @@ const startBroken = () =>
 describe("an export", () => {
   // Safe: each has a title, a path and the beginning of the message.
   test.each(REFUSED as unknown as readonly (readonly [string, string, string])[])(
-    "%s is 400, and nothing is sent",
+    "%s returns 400 and sends nothing",
     async (_, path, message) => {
       const { get, calls } = await startExports(ROWS);
       const response = await get(path);
@@ -44,7 +44,7 @@ describe("an export", () => {
   test.each([
     [403, null],
     [429, "300"],
-  ])("whose first page fails with %i has that status, and the pause %s", async (status, pause) => {
+  ])("with a first page failing with %i returns it, with Retry-After %s", async (status, pause) => {
     const { get } = await startExports(() => ({
       status,
       json: {},
@@ -54,7 +54,7 @@ describe("an export", () => {
     expect([response.status, response.headers.get("retry-after")]).toEqual([status, pause]);
   });
 
-  test.each(["identity", "gzip"])("that ends early never looks whole: %s", async (encoding) => {
+  test.each(["identity", "gzip"])("that ends early never looks complete: %s", async (encoding) => {
     const { get, logged } = await startBroken();
     const body = get(`${PROJECT}/runs.csv`, { headers: { "accept-encoding": encoding } }).then((response) =>
       response.text(),
@@ -63,13 +63,13 @@ describe("an export", () => {
     await expect.poll(logged).toContain('"what":"runs","code":"UPSTREAM_ERROR"');
   });
 
-  test("that ends early resets the connection of HTTP/1.0, where only its close ends a body", async () => {
+  test("that ends early resets an HTTP/1.0 connection instead of closing it", async () => {
     const { write, closed } = await openRaw((await startBroken()).url);
     await write(`GET /export/${PROJECT}/runs.csv HTTP/1.0\r\nAuthorization: token t0ken\r\n\r\n`);
     expect(await closed).toBe(true);
   });
 
-  test("is compressed where its caller accepts gzip", async () => {
+  test("is compressed when the caller accepts gzip", async () => {
     const { get } = await startExports(ROWS, { MAX_PAGE_SIZE: "2" });
     const headers = { "accept-encoding": "gzip" };
     const response = await get(`${PROJECT}/runs.csv?columns=uniqueName`, { headers });
@@ -84,7 +84,7 @@ describe("an export", () => {
     );
   });
 
-  test("by HEAD tells the headers, and reads only the first page", async () => {
+  test("by HEAD returns the headers and reads only the first page", async () => {
     const { get, calls } = await startExports(ROWS, { MAX_PAGE_SIZE: "2" });
     const response = await get(`${GROUP}/runs.csv`, { method: "HEAD" });
     const reported = [response.status, response.headers.get("x-total-count"), await response.text()];
@@ -93,7 +93,7 @@ describe("an export", () => {
   });
 });
 
-test("an export over page links that lead in a circle ends, and does not look whole", async () => {
+test("an export with circular page links ends and does not look complete", async () => {
   const byLinks = "extends: polyaxon-0.4\npaging: {by: link, parameters: {offset: offset}}";
   const { get, logged, calls } = await startExports(
     ({ path }) => ({
@@ -107,7 +107,7 @@ test("an export over page links that lead in a circle ends, and does not look wh
   await expect.poll(logged).toContain('"what":"runs","code":"UPSTREAM_BAD_RESPONSE"');
 });
 
-test("an export whose caller leaves reads no further, and gives its place back", async () => {
+test("an export stops reading and releases its permit when the caller disconnects", async () => {
   const { get, logged, url, calls } = await startExports(
     // The last page never comes.
     (seen) => (seen.path.includes("offset=4") ? new Promise<never>(() => {}) : pageOf(ROWS, seen)),
@@ -124,7 +124,7 @@ test("an export whose caller leaves reads no further, and gives its place back",
     .toMatch(/\nrungraph_upstream_requests_running 0\n[^]*\nrungraph_downloads_running 0\n/);
 });
 
-test("an export of a server that takes no offset ends where the list's own count does", async () => {
+test("an export without offset support ends at the list's own count", async () => {
   const { get, calls } = await startExports(() => ({ json: { count: 5, results: ROWS } }), {
     MAX_PAGE_SIZE: "2",
   });
@@ -133,7 +133,7 @@ test("an export of a server that takes no offset ends where the list's own count
   expect(calls()).toHaveLength(4);
 });
 
-test("an export of a server without lists is 404, and nothing is sent", async () => {
+test("an export without server lists returns 404 and sends nothing", async () => {
   const { get, calls } = await startExports(ROWS, { UPSTREAM_PROFILE: "document" });
   const response = await get(`${PROJECT}/metrics.ndjson`);
   expect([response.status, await response.json()]).toMatchObject([

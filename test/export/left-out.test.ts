@@ -47,7 +47,7 @@ const valueOf = (id: number, index = 0) =>
   `ada.mnist.${id},loss,${index},${new Date(index * 1_000).toISOString()},,${index},`;
 
 describe("an export of metrics", () => {
-  test("names a run whose metrics cannot be read, and goes on with the others", async () => {
+  test("reports a run with unreadable metrics and continues with the others", async () => {
     const { get, calls } = await startMeasured({ 1: failing(500), 3: failing(404) });
     const response = await get(`${PROJECT}/metrics.csv`);
     expect([response.status, await response.text()]).toEqual([
@@ -65,7 +65,7 @@ describe("an export of metrics", () => {
     expect(calls()).toHaveLength(6);
   });
 
-  test("has a line of NDJSON for it as well", async () => {
+  test("also writes an NDJSON line for an unreadable run", async () => {
     const { get } = await startMeasured({ 2: failing(403) });
     const response = await get(`${PROJECT}/metrics.ndjson${query({ columns: "uniqueName,value,error" })}`);
     const lines = (await response.text()).trimEnd().split("\n");
@@ -76,7 +76,7 @@ describe("an export of metrics", () => {
     ]);
   });
 
-  test("without the column for it breaks off after the other runs", async () => {
+  test("without an error column aborts after the other runs", async () => {
     const { get, logged } = await startMeasured({ 2: failing(500) });
     const response = await get(`${PROJECT}/metrics.csv${query({ columns: "uniqueName,value" })}`);
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -92,7 +92,7 @@ describe("an export of metrics", () => {
     await expect.poll(logged).toContain('"what":"metrics","code":"UPSTREAM_ERROR"');
   });
 
-  test("without that column is an answer where no run can be read", async () => {
+  test("without an error column returns an error when no run is readable", async () => {
     const reported = Object.fromEntries(RUNS.map(({ id }) => [id, failing(500)]));
     const { get } = await startMeasured(reported);
     const response = await get(`${PROJECT}/metrics.csv${query({ columns: "value" })}`);
@@ -102,13 +102,13 @@ describe("an export of metrics", () => {
     ]);
   });
 
-  test("breaks off where all runs would fail alike", async () => {
+  test("aborts when all runs would fail alike", async () => {
     const { get } = await startMeasured({ 5: failing(401) });
     const body = get(`${PROJECT}/metrics.csv`).then((response) => response.text());
     await expect(body).rejects.toThrow(BROKEN);
   });
 
-  test("names a run whose request breaks its server, and breaks off after five in a row", async () => {
+  test("reports an unavailable run, and aborts after five in a row", async () => {
     const one = await startMeasured({ 5: failing(502) }, { UPSTREAM_RETRIES: "0" });
     expect(await (await one.get(`${PROJECT}/metrics.csv`)).text()).toBe(
       [
@@ -124,7 +124,7 @@ describe("an export of metrics", () => {
     await expect(body).rejects.toThrow(BROKEN);
   });
 
-  test("has the metrics of a run that are too many for one response, and holds a page of them at a time", async () => {
+  test("pages through metrics too large for one response, holding one page", async () => {
     const rows = recordings(3_000);
     const { get, inOrder } = await startMeasured(
       { 2: listed(rows) },
@@ -156,7 +156,7 @@ describe("an export of metrics", () => {
     ]);
   });
 
-  test("breaks off when the service answers nothing any more, and not for one run that takes too long", async () => {
+  test("aborts when the service stops responding, not when one run times out", async () => {
     await withDeadline(async (deadlineMs) => {
       const hanging = (...ids: number[]) =>
         startExports(
@@ -178,7 +178,7 @@ describe("an export of metrics", () => {
     });
   });
 
-  test("reports where the metrics of a run end too early", async () => {
+  test("reports where a run's metrics end early", async () => {
     const rows = recordings(3_000);
     const list = listed(rows);
     const { get } = await startMeasured(
@@ -195,7 +195,7 @@ describe("an export of metrics", () => {
   });
 });
 
-test("an export of runs names a run whose record cannot be read, with what the list tells of it", async () => {
+test("an export of runs reports an unreadable record beside its list data", async () => {
   const { get } = await startExports((seen) =>
     seen.path.endsWith("/experiments/2/")
       ? { status: 500, json: {} }

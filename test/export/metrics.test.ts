@@ -16,7 +16,7 @@ const answer = (seen: Seen): FakeResponse | undefined => {
   return id ? { json: { count: null, next: null, results: METRICS[id] ?? [] } } : pageOf(RUNS, seen);
 };
 
-test("metrics are a row for each value, with its step and time within its run", async () => {
+test("metrics export one row per value, with step and time in run", async () => {
   const { get, calls } = await startExports(answer);
   const response = await get(`${PROJECT}/metrics.csv`);
   expect(await response.text()).toBe(
@@ -37,7 +37,7 @@ test("metrics are a row for each value, with its step and time within its run", 
   expect(calls()).toEqual([...RUNS.map(({ id }) => `GET ada/mnist/experiments/${id}/metrics`), list]);
 });
 
-test("metrics can be some of them, and have columns of their run", async () => {
+test("metrics can be filtered by name and include columns of their run", async () => {
   const { get } = await startExports(answer);
   const chosen = { names: "loss", columns: "parameter.lr,step,value" };
   expect(await (await get(`${PROJECT}/metrics.ndjson${query(chosen)}`)).text()).toBe(
@@ -75,7 +75,7 @@ test("metrics of a diverged run are numbers or null, never strings", async () =>
   );
 });
 
-test("metrics of more runs than an operation may send requests are told where the list does not tell when a run started", async () => {
+test("exports metrics beyond an operation's request limit when lists lack start times", async () => {
   const rows = Array.from({ length: 250 }, (_, index) => row(index + 1, { created_at: null }));
   const { get } = await startExports((seen) =>
     seen.path.includes("/metrics")

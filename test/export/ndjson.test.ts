@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PROJECT, row, startExports } from "../support/exported.ts";
 
-test("runs as NDJSON are an object a line, each with all columns", async () => {
+test("runs as NDJSON are one object per line, with all columns", async () => {
   const { get, calls } = await startExports([
     row(1, { tags: ["a"], declarations: { lr: 0.1, act: "=x" }, last_metric: { loss: "NaN" } }),
     row(2, { tags: null, declarations: { layers: [64, 32] }, last_metric: { loss: 0.5 } }),
@@ -20,7 +20,7 @@ test("runs as NDJSON are an object a line, each with all columns", async () => {
   expect(calls()).toHaveLength(1);
 });
 
-test("a project without runs is an empty file", async () => {
+test("a project without runs exports an empty file", async () => {
   const { get } = await startExports([]);
   const response = await get(`${PROJECT}/runs.ndjson`);
   expect([response.status, await response.text()]).toEqual([200, ""]);

@@ -18,7 +18,7 @@ const lines = (text: string): string[] => {
 };
 
 describe("runs as CSV", () => {
-  test("have the columns that are asked for: fields of runs, their parameters and latest metrics", async () => {
+  test("have the requested columns: run fields, parameters and latest metrics", async () => {
     const { get, calls } = await startExports([
       row(1, { last_status: "succeeded", declarations: { lr: 0.1 }, last_metric: { loss: 0.25 } }),
       row(2, { last_status: "created", declarations: { lr: 1e-7, act: "relu" }, last_metric: {} }),
@@ -39,7 +39,7 @@ describe("runs as CSV", () => {
     });
   });
 
-  test("have all columns that the server's list tells, when none is named", async () => {
+  test("have all columns of the server's list when none is named", async () => {
     const { get, calls } = await startExports([
       row(1, { ...WHOLE, declarations: { lr: 0.1, b: 1 }, last_metric: { loss: 0.25 } }),
       row(2, { ...WHOLE, finished_at: null, declarations: { a: [64, 32] }, last_metric: null }),
@@ -52,7 +52,7 @@ describe("runs as CSV", () => {
     expect(calls()).toEqual([`${LIST}?${SORT}&limit=500`]);
   });
 
-  test("are read page by page; what the first page lacks stands in the last column", async () => {
+  test("are read page by page, collecting later parameters in the last column", async () => {
     const rows = [1, 2, 3, 4, 5].map((id) =>
       row(id, { declarations: { [id < 3 ? "lr" : "depth"]: id }, unknown: "x".repeat(20_000) }),
     );
@@ -79,7 +79,7 @@ describe("runs as CSV", () => {
     expect(text).toBe(`${mark}description\r\nä\r\n`);
   });
 
-  test("of a group that does not exist are 404", async () => {
+  test("of a missing group return 404", async () => {
     const { get, inOrder } = await startExports((seen) =>
       seen.path.includes("/experiments") ? pageOf([], seen) : undefined,
     );
@@ -94,7 +94,7 @@ describe("runs as CSV", () => {
     expect(calls()).toEqual([`${LIST}?${asked}&limit=500`]);
   });
 
-  test("are found by a scan where the server cannot compare a parameter; their number is not known before", async () => {
+  test("are scanned where the server cannot compare parameters, without a total count", async () => {
     const rows = [1, 2, 3, 4, 5].map((id) => row(id, { declarations: { lr: id } }));
     const { get, inOrder } = await startExports(rows, { MAX_PAGE_SIZE: "2", MAX_SCANNED_ROWS: "2" });
     const filter = { parameters: [{ name: "lr", atLeast: 3 }] };
@@ -104,7 +104,7 @@ describe("runs as CSV", () => {
     expect(inOrder()).toEqual(PAGES);
   });
 
-  test("have no cell that a spreadsheet would execute, and numbers as they are", async () => {
+  test("have no executable spreadsheet cells, and keep numbers unchanged", async () => {
     const declarations = Object.fromEntries(CELLS.map(({ name, value }) => [name, value]));
     const { get } = await startExports([row(1, { declarations })]);
     const columns = CELLS.map(({ name }) => `parameter.${name}`).join();
@@ -119,7 +119,7 @@ describe("runs as CSV", () => {
     expect(await (await get(`${PROJECT}/runs.csv${query({ columns })}`)).text()).toBe(text);
   });
 
-  test("have the columns that only records tell where these are named, with a request for each run", async () => {
+  test("have record-only columns when named, with one request per run", async () => {
     const content = "run:\n  cmd: [unclosed";
     const { get, calls } = await startExports((seen) =>
       readable([row(1)], seen, { readme: "# One", content, num_jobs: 2, resources: { cpu: null } }),
@@ -133,7 +133,7 @@ describe("runs as CSV", () => {
     expect(calls()).toHaveLength(3);
   });
 
-  test("can have a column that the list does not tell, of more runs than an operation may send requests", async () => {
+  test("can have record-only columns for more runs than an operation's request limit", async () => {
     const rows = Array.from({ length: 250 }, (_, index) => row(index + 1, { created_at: null }));
     const { get } = await startExports((seen) => readable(rows, seen, { name: "base" }));
     const text = await (await get(`${PROJECT}/runs.csv?columns=uniqueName,name`)).text();

@@ -98,12 +98,12 @@ test.each([
   ["ada.mn%2Fist", 400],
   ["ada.%ff", 400],
   ["ada.%00", 400],
-])("a name in an address can be percent-encoded: %s", async (name, status) => {
+])("a name in an export URL can be percent-encoded: %s", async (name, status) => {
   const { get } = await startExports([row(1)]);
   expect((await get(`${name}/runs.csv?columns=uniqueName`)).status).toBe(status);
 });
 
-test("names stand in addresses as well", async () => {
+test("export URLs accept names as well", async () => {
   const { get, calls } = await startExports([row(1)]);
   for (const name of ["ada.mnist", "ada.mnist.5"]) {
     const response = await get(`${name}/runs.csv?columns=uniqueName`);

@@ -14,8 +14,8 @@ async function linesOf(...runs: readonly [object, object]) {
 }
 const padded = (index: number) => `p${String(index).padStart(3, "0")}`;
 
-describe("an export of runs with more parameters than a table can show", () => {
-  test("has long names only in the lines of the runs that have them", async () => {
+describe("an export of runs with too many parameters for a table", () => {
+  test("has long names only in lines of runs that have them", async () => {
     const long = named(400, (index) => padded(index).padEnd(9_000, "x"));
     const [first, second] = await linesOf({ declarations: { lr: 1, ...long } }, { declarations: { lr: 2 } });
     expect([first?.["parameter.lr"], second?.["parameter.lr"], second?.["others"]]).toEqual([1, 2, null]);
@@ -26,7 +26,7 @@ describe("an export of runs with more parameters than a table can show", () => {
     expect(JSON.stringify(second).length).toBeLessThan(40_000);
   });
 
-  test("has the most frequent ones as columns, and the others in the last one", async () => {
+  test("has columns for the most frequent ones and collects the rest last", async () => {
     const [first, second] = await linesOf(
       { declarations: { ...named(600, (index) => `own${index}`), shared: 1 }, last_metric: { loss: 1 } },
       { declarations: { ...named(300, (index) => `zz${index}`), shared: 2 }, last_metric: {} },
@@ -47,7 +47,7 @@ describe("an export of runs with more parameters than a table can show", () => {
     expect(counts).toEqual([601, 301]);
   });
 
-  test("has eight levels of nested ones; a deeper object is a value", async () => {
+  test("flattens eight levels of nesting; a deeper object is a value", async () => {
     const nested = (levels: number): object =>
       Array.from({ length: levels }).reduce<object>((inner) => ({ k: inner }), { lr: 1 });
     const [first, second] = await linesOf({ declarations: nested(7) }, { declarations: nested(9) });
@@ -56,13 +56,13 @@ describe("an export of runs with more parameters than a table can show", () => {
     expect([second?.[`${path}.lr`], second?.[`${path}.k`]]).toEqual([null, { k: { lr: 1 } }]);
   });
 
-  test("has of two parameters with one name the one that others show", async () => {
+  test("prefers the same parameter as elsewhere when two share a name", async () => {
     const given = { ...named(600, (index) => `own${index}`), "a.b": { c: 2 }, a: { "b.c": 1 } };
     const [first] = await linesOf({ declarations: given }, { declarations: { lr: 1 } });
     expect({ ...first, ...Object(first?.["others"]) }).toMatchObject({ "parameter.a.b.c": 2 });
   });
 
-  test("has the names that its caller wants", async () => {
+  test("has exactly the columns that the caller names", async () => {
     const { get } = await startExports([row(1, { declarations: named(600, padded) })]);
     const response = await get(`${PROJECT}/runs.csv?columns=parameter.p599,parameter.p000`);
     expect(await response.text()).toBe("parameter.p599,parameter.p000\r\n599,0\r\n");

@@ -32,8 +32,8 @@ const unusable = (place: string) => [
   `The service's answer cannot be used: ${place} is missing or of another type than documented.`,
 ];
 
-describe("values of a wrong type, however many,", () => {
-  test("are one fault in a list of strings, which reads as null; the record is there", async () => {
+describe("any number of values of a wrong type", () => {
+  test("count as one fault in a string list, which becomes null", async () => {
     const config = `{"version": "x", "build": {"image": "python", "build_steps": [${times(2_000, "1")}]}}`;
     const { ask, logged } = await startWith(
       `{"id": 42, "name": "base", "tags": ["a", ${times(2_000, "1")}], "config": ${config}}`,
@@ -46,7 +46,7 @@ describe("values of a wrong type, however many,", () => {
     expect(placesOf(logged())).toEqual(["tags"]);
   });
 
-  test("make a list unusable beyond a thousand of them, which the first one is blamed for", async () => {
+  test("beyond a thousand make a list unusable, and the first is reported", async () => {
     const page = (rows: number) => `{"results": [${times(rows, '{"id": 1, "status": 7, "message": 7}')}]}`;
     let text = page(500);
     const { ask } = await startBefore(() => jsonText(text), { MAX_PAGE_SIZE: "500" });
@@ -58,14 +58,14 @@ describe("values of a wrong type, however many,", () => {
     expect(codesOf((await ask(query)) as Answer<unknown>)).toEqual([unusable("results.0.message")]);
   });
 
-  test("make a list unusable when a row cannot be had, which that row is blamed for", async () => {
+  test("make a list unusable with an unreadable row, which is reported", async () => {
     const { ask } = await startWith(`{"results": [{"id": 1, "status": 7}, {"id": "2"}]}`);
     const query = `{ experiment(id: "ada.mnist.42") { statuses { nodes { rawStatus } } } }`;
     expect(codesOf((await ask(query)) as Answer<unknown>)).toEqual([unusable("results.1.id")]);
   });
 });
 
-test("lists of more than 100,000 records or files are errors, and few smaller pages are tried", async () => {
+test("lists over 100,000 records or files fail after a few smaller pages", async () => {
   const [rows, files] = [times(100_001, "{}"), times(100_001, '["a"]')];
   const { ask, service } = await startBefore(
     ({ path }) => jsonText(path.includes("outputs") ? `{"files": [${files}]}` : `{"results": [${rows}]}`),
@@ -89,7 +89,7 @@ test("lists of more than 100,000 records or files are errors, and few smaller pa
   );
 });
 
-test("an object of values has at most 10,000 names; with more it reads as null", async () => {
+test("an object of values with more than 10,000 names becomes null", async () => {
   let names = 10_000;
   const { ask } = await startBefore(({ path }) =>
     jsonText(
@@ -116,7 +116,7 @@ test("an object of values has at most 10,000 names; with more it reads as null",
   });
 });
 
-test("an error body that names a long field for each of its messages is told in our words", async () => {
+test("an error body that repeats long field names gets our own message", async () => {
   // What it says, written out, is longer than the memory of the gateway.
   const deep = `{"${"k".repeat(160)}":`.repeat(190);
   const text = `${deep}[${times(9_000, '""')}]${"}".repeat(190)}`;
@@ -130,7 +130,7 @@ test("an error body that names a long field for each of its messages is told in 
   ]);
 });
 
-test("a long page is read with a pause where the time for it is over, and is whole", () => {
+test("a long page is decoded in time slices and stays complete", () => {
   stopwatchRuns();
   const body = {
     count: 1_001,

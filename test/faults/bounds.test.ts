@@ -38,13 +38,13 @@ const startEmpty = async (env: Record<string, string> = {}) => {
   return { service, ...(await startGateway({ upstream: service, env })) };
 };
 
-describe("what an operation selects is counted with its fragments expanded, before it runs", () => {
+describe("the field limit counts selections with expanded fragments before execution:", () => {
   const PROJECT = { __typename: "Project", uniqueName: "ada.mnist" };
 
   test.each([
     [7, 50],
     [30, 1],
-  ])("%i fragments that double four times, on %i things", async (levels, count) => {
+  ])("%i fragments with four-way expansion, on %i objects", async (levels, count) => {
     const { ask, service } = await startEmpty({ MAX_DEPTH: "1000", MAX_FIELDS: "10000" });
     const query = `query ($of: [_Any!]!) { _entities(representations: $of) { ... on Project { ...F0 } } } ${doubling(levels)}`;
     const answer = await ask(query, { of: Array.from({ length: count }, () => PROJECT) }, { token: null });
@@ -59,7 +59,7 @@ describe("what an operation selects is counted with its fragments expanded, befo
     expect(await beyond.ask(query, variables)).toEqual({ errors: tooManySelected(size - 1) });
   });
 
-  test("a document is counted for each list that comes with it", async () => {
+  test("a document separately for each list in its variables", async () => {
     const { ask } = await startEmpty({ MAX_FIELDS: "9" });
     const query = "query ($of: [ID!]!) { entities(ids: $of) { id } }";
     const sizes = [1, 5, 1];
@@ -80,8 +80,8 @@ const startLog = async (log: string, env: Record<string, string> = {}) => {
   return startGateway({ upstream: service, env });
 };
 
-describe("what is completed is counted while it is made", () => {
-  test("as many lines as there may be pass", async () => {
+describe("a limit checked during completion", () => {
+  test("accepts exactly the maximum number of lines", async () => {
     // Beside the lines: `experiment`, `logs`, `lines`.
     const { ask } = await startLog("\n".repeat(1_000), { MAX_RESULT_FIELDS: "1003" });
     const query = '{ experiment(id: "ada.mnist.42") { logs { lines } } }';
@@ -92,7 +92,7 @@ describe("what is completed is counted while it is made", () => {
     });
   });
 
-  test("rows of the service count each", async () => {
+  test("counts each upstream row", async () => {
     const results = Array.from({ length: 500 }, (_, index) => ({ id: index + 1, name: "run" }));
     const service = await startFake(() => ({ json: { count: 500, next: null, results } }));
     const { ask } = await startGateway({
@@ -123,7 +123,7 @@ describe("what is completed is counted while it is made", () => {
     ["control characters", "\u0001".repeat(170)],
     ["short strings of control characters", Array(4).fill("\u0001".repeat(45))],
     ["values 190 levels deep", Array(10).fill(JSON.parse("[".repeat(190) + "]".repeat(190)))],
-  ])("bytes of %s", async (_, value) => {
+  ])("counts the bytes of %s", async (_, value) => {
     const { ask } = await startConfig(value, { MAX_RESULT_BYTES: "1000" });
     expect(await ask('{ experiment(id: "ada.mnist.42") { parameter(name: "it") { value } } }')).toEqual({
       errors: bytes(1_000),
@@ -133,7 +133,7 @@ describe("what is completed is counted while it is made", () => {
   test.each([
     ["read once", (index: number) => ({ build_job: null, name: `${index}`.padEnd(90, "\u0001") })],
     ["that is the same for all", () => ({ name: null, build_job: "ada.mnist.builds.1" })],
-  ])("counts short strings of control characters as JSON has them, of a record %s", async (_, rowOf) => {
+  ])("counts short control-character strings as JSON-escaped, in a record %s", async (_, rowOf) => {
     const results = Array.from({ length: 500 }, (_each, index) => ({ id: index + 1, ...rowOf(index) }));
     const build = { id: 1, unique_name: "ada.mnist.builds.1", name: "\u0001".repeat(90) };
     const service = await startFake(({ path }) => ({
@@ -146,7 +146,7 @@ describe("what is completed is counted while it is made", () => {
     expect(await ask(query)).toEqual({ errors: bytes(150_000) });
   });
 
-  test("a long alias counts for each row", async () => {
+  test("counts a long alias for each row", async () => {
     const results = Array.from({ length: 100 }, (_, index) => ({ id: index + 1, name: "run" }));
     const service = await startFake(() => ({ json: { count: 100, next: null, results } }));
     const env = { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_RESULT_BYTES: "99000" };
@@ -157,7 +157,7 @@ describe("what is completed is counted while it is made", () => {
     expect(await rows("a".repeat(1_000))).toEqual({ errors: bytes(99_000) });
   });
 
-  test("what the service is still asked is cancelled", async () => {
+  test("cancels upstream requests still in flight", async () => {
     let isCancelled: Promise<unknown> = Promise.resolve();
     const url = await listen((request, response) => {
       if (request.url?.includes("/logs")) response.end("\n".repeat(100));
@@ -174,7 +174,7 @@ describe("what is completed is counted while it is made", () => {
     await isCancelled;
   });
 
-  test("of a mutation, nothing more is written, and it says that something may have been", async () => {
+  test("stops a mutation's further commands and reports an unknown outcome", async () => {
     const service = await startFake(({ path }) =>
       path.endsWith("/stop") ? { json: {} } : { json: { id: 1, tags: Array(100).fill("tag") } },
     );
@@ -191,7 +191,7 @@ describe("what is completed is counted while it is made", () => {
     expect(service.seen().filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 
-  test("500 errors are told of, and how many there are", async () => {
+  test("reports 500 errors and the total number", async () => {
     const { ask, url } = await startEmpty();
     const query = `query ($of: [_Any!]!) { a: _entities(representations: $of) { __typename } b: _entities(representations: $of) { __typename } }`;
     const variables = { of: Array.from({ length: 900 }, () => ({ __typename: "Nobody" })) };
@@ -207,7 +207,7 @@ describe("what is completed is counted while it is made", () => {
     expect(merge(await askIncrementally(url, { query: later, variables })).errors).toHaveLength(501);
   });
 
-  test("reads above the limit of requests are refused in their turn, thousands in a row", async () => {
+  test("refuses thousands of consecutive reads beyond the request limit", async () => {
     const env = { MAX_UPSTREAM_REQUESTS: "1", UPSTREAM_CONNECTIONS: "1" };
     const { ask } = await startBefore(() => ({ json: { id: 1 } }), env);
     const query = `query ($a: [_Any!]!, $b: [_Any!]!) { a: _entities(representations: $a) { ... on Experiment { status } } b: _entities(representations: $b) { ... on Experiment { status } } }`;
@@ -222,7 +222,7 @@ describe("what is completed is counted while it is made", () => {
     expect(codes).toEqual(new Set(["REQUEST_LIMIT_EXCEEDED", "OPERATION_TOO_LARGE"]));
   });
 
-  test("reports a command that may have been done, however many errors there are", async () => {
+  test("reports a possibly executed command, whatever the number of errors", async () => {
     const statuses: Readonly<Record<string, number>> = { PATCH: 200, GET: 500, POST: 302 };
     const { ask } = await startBefore(({ method }) => ({ json: { id: 1 }, status: statuses[method] ?? 200 }));
     const aliases = times(501, (index) => `of${index}: uuid`);
@@ -237,7 +237,7 @@ describe("what is completed is counted while it is made", () => {
   });
 });
 
-describe("validation is bounded", () => {
+describe("bounded validation", () => {
   test.each([
     [
       "Expected one name for at most 150 fields with arguments or selections, got 400.",
@@ -253,7 +253,7 @@ describe("validation is bounded", () => {
     expect(await ask(query)).toEqual({ errors: tooLarge(message) });
   });
 
-  test("a document has at most 20 errors, and one that says that there are more", async () => {
+  test("reports at most 20 document errors and a notice of more", async () => {
     const { ask } = await startEmpty({ MAX_TOKENS: "4000" });
     const { errors = [] } = await ask(`{ viewer { ${times(500, (index) => `unknown${index}`)} } }`);
     expect(errors).toHaveLength(21);
@@ -271,7 +271,7 @@ describe("validation is bounded", () => {
       "a subscription",
       'subscription ($filter: RunFilter) { runsUpdated(of: "a.b", filter: $filter) { __typename } }',
     ],
-  ])("variables of %s have at most 5 errors, and one that says that there are more", async (_, query) => {
+  ])("reports at most 5 variable errors of %s and notes any more", async (_, query) => {
     const { url } = await startEmpty();
     const filter = Object.fromEntries(Array.from({ length: 50 }, (_each, index) => [`no${index}`, 1]));
     const accept = "text/event-stream";
@@ -288,13 +288,13 @@ describe("validation is bounded", () => {
   });
 });
 
-describe("the event loop has its turns", () => {
+describe("execution yields to the event loop", () => {
   const ROWS = '{ project(id: "ada.mnist") { experiments(first: 40) { nodes { id name project { id } } } } }';
 
   test.each([
     ["rows with an object each", ROWS, 80],
     ["introspection", "{ __schema { types { name fields { name } } } }", 100],
-  ])("between any two objects, once the time slice is over: %s", async (_, query, most) => {
+  ])("between any two objects after each time slice: %s", async (_, query, most) => {
     const { ask } = await startDemoGateway({ now: still, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     await ask(query);
     stopwatchRuns();
@@ -314,7 +314,7 @@ describe("the event loop has its turns", () => {
   test.each([
     ["ends five seconds after the deadline of its operation", 5_000, true],
     ["does not end before that", 4_999, false],
-  ])("what is still computed %s", async (_, ms, isEnded) => {
+  ])("and remaining computation %s", async (_, ms, isEnded) => {
     const { ask } = await startLog("\n".repeat(20_000), { REQUEST_TIMEOUT_MS: "60000" });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -332,7 +332,7 @@ describe("the event loop has its turns", () => {
     expect(looks() > 1_000).toBe(!isEnded);
   });
 
-  test("between fields of records that come at once, where each takes a time slice", async () => {
+  test("between fields of simultaneous records when each takes a time slice", async () => {
     const ids = upTo(12);
     const everything = latch();
     let asked = 0;
@@ -370,7 +370,7 @@ describe("the event loop has its turns", () => {
     expect(most).toBe(1);
   });
 
-  test("while the items of a long list are completed", async () => {
+  test("while completing the items of a long list", async () => {
     const { ask } = await startLog("\n".repeat(100_000));
     const looks = stopwatchRuns();
     const { errors } = await ask('{ experiment(id: "ada.mnist.42") { logs(maxBytes: 100000) { lines } } }');

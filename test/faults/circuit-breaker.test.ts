@@ -12,7 +12,7 @@ import { startSilent } from "./silent-ports.ts";
 
 const startOfTen = (env: Record<string, string> = {}) => startBreakable(env, TEN_CALLERS);
 
-describe("a service that fails again and again", () => {
+describe("a repeatedly failing service", () => {
   test.each<[string, (call: number) => boolean, number, number, string]>([
     ["asked on after 19 failures", (call) => call <= 19, 19, 0, "ok"],
     ["asked on when a third of its answers are failures", (call) => call % 3 === 0, 20, 40, "ok"],
@@ -25,7 +25,7 @@ describe("a service that fails again and again", () => {
     expect(await one()).toBe(next);
   });
 
-  test("is not asked any more after 20 failures: all learn at once when to come again, and a metric tells it", async () => {
+  test("opens the circuit after 20 failures, reporting retry time and metric", async () => {
     const { service, one, gateway } = await startOfTen();
     expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(0);
     service.fail(/./, say({ status: 503, text: "" }));
@@ -58,7 +58,7 @@ describe("a service that fails again and again", () => {
     ["is silent", hang, "UPSTREAM_TIMEOUT"],
     ["answers 502", say({ status: 502, text: "" }), "UPSTREAM_UNAVAILABLE"],
     ["answers 504", say({ status: 504, text: "" }), "UPSTREAM_UNAVAILABLE"],
-  ])("is left alone when it %s", async (_, fault, code) => {
+  ])("opens the circuit when it %s", async (_, fault, code) => {
     await withDeadline(async (deadlineMs) => {
       const { service, one, many } = await startOfTen(
         fault === hang ? { UPSTREAM_HEADERS_TIMEOUT_MS: `${deadlineMs}` } : {},
@@ -70,7 +70,7 @@ describe("a service that fails again and again", () => {
     });
   });
 
-  test("is asked on when its failures lie further apart than 10 seconds", async () => {
+  test("keeps the circuit closed when failures spread over more than 10 seconds", async () => {
     const { service, one, pass } = await startOfTen();
     service.fail(/./, reset);
     for (let turn = 0; turn < 4; turn++) {
@@ -80,7 +80,7 @@ describe("a service that fails again and again", () => {
     expect(service.calls()).toHaveLength(40);
   });
 
-  test("is tried with one read of the caller after 5 seconds, and asked as ever when that is answered", async () => {
+  test("is probed with one caller read after 5 seconds, closing on success", async () => {
     const { service, one, many, pass } = await startOfTen();
     service.fail(/./, reset);
     await inTurn(20, one);
@@ -95,7 +95,7 @@ describe("a service that fails again and again", () => {
     expect(service.seen()[20]?.headers["authorization"]).toBe("token t0ken3");
   });
 
-  test("is left alone for another 5 seconds when that one fails too", async () => {
+  test("keeps the circuit open another 5 seconds when the probe fails", async () => {
     const { service, one, pass } = await startOfTen();
     service.fail(/./, reset);
     await inTurn(20, one);
@@ -107,14 +107,14 @@ describe("a service that fails again and again", () => {
     expect(await one()).toBe("ok");
   });
 
-  test.each([401, 403, 404, 409, 429, 500])("is another than one that answers %i", async (status) => {
+  test.each([401, 403, 404, 409, 429, 500])("is not assumed from responses with %i", async (status) => {
     const { service, one } = await startOfTen();
     service.fail(/./, say({ status, json: {} }), (call) => call <= 25);
     await inTurn(25, one);
     expect(await one()).toBe("ok");
   });
 
-  test("is another than one that nobody came to ask before their time was over", async () => {
+  test("is not assumed from requests that time out before being sent", async () => {
     await withDeadline(async (deadlineMs) => {
       const { service, gateway, one } = await startOfTen({
         UPSTREAM_CONNECTIONS: "1",
@@ -140,7 +140,7 @@ describe("a service that fails again and again", () => {
     return scene;
   }
 
-  test("is asked by nobody else while it is tried: all wait, and are answered when it is back", async () => {
+  test("gets only the probe while others wait, then serves them all", async () => {
     const { service, many, gateway } = await startOpen();
     const hold = holdAll();
     service.fail(/./, hold.fault);
@@ -158,7 +158,7 @@ describe("a service that fails again and again", () => {
     expect(service.calls()).toHaveLength(33);
   });
 
-  test("is left alone when it does not answer what tries it within 4 seconds", async () => {
+  test("keeps the circuit open without a probe response in 4 seconds", async () => {
     const { service, one, many, pass } = await startOpen();
     const hold = holdAll();
     service.fail(/./, hold.fault);
@@ -173,7 +173,7 @@ describe("a service that fails again and again", () => {
     expect(await one()).toBe("ok");
   });
 
-  test("is tried by what waits itself every other time: one dead route keeps it from nobody", async () => {
+  test("is probed by the waiting request every other time, despite dead routes", async () => {
     const { service, one, pass } = await startOpen();
     service.heal();
     service.fail(/users/, reset);
@@ -188,7 +188,7 @@ describe("a service that fails again and again", () => {
   });
 
   test.each(["leaves", "has no time left"])(
-    "is tried to the end when the caller that waits for it %s",
+    "is probed to the end when the waiting caller %s",
     async (how) => {
       await withDeadline(async (deadlineMs) => {
         const { service, one, gateway } = await startOpen(
@@ -209,7 +209,7 @@ describe("a service that fails again and again", () => {
     },
   );
 
-  test("is tried with reads without a token when a login waits for it, also the second time", async () => {
+  test("is probed by tokenless reads when a login waits, also next time", async () => {
     const { service, gateway, pass } = await startOpen();
     const login = `mutation { login(input: { username: "ada", password: "x" }) { token } }`;
     expect((await gateway.ask(login)).data).toEqual({ login: null });
@@ -225,7 +225,7 @@ describe("a service that fails again and again", () => {
     ]);
   });
 
-  test("is tried at once, with the cheapest record, where a single caller has failed, and others are answered", async () => {
+  test("is probed cheaply at once when only one caller fails, serving others", async () => {
     const { service, one, pass } = await startBreakable();
     const other = { token: "other" };
     expect(await one(1_000, other)).toBe("ok");
@@ -246,7 +246,7 @@ describe("a service that fails again and again", () => {
     }
   });
 
-  test("is left alone for 5 seconds where a single caller has failed and what tries it fails as well", async () => {
+  test("opens the circuit when a single caller and the probe both fail", async () => {
     const { service, one, pass } = await startBreakable();
     service.fail(/./, reset);
     expect(counted(await inTurn(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
@@ -257,7 +257,7 @@ describe("a service that fails again and again", () => {
     expect(await one()).toBe("ok");
   });
 
-  test("is judged by what was answered, however many callers left before", async () => {
+  test("is judged by completed responses, not by callers that left", async () => {
     const { service, one, gateway } = await startOfTen();
     const hold = holdAll();
     service.fail(/./, hold.fault, (call) => call <= 25);
@@ -272,7 +272,7 @@ describe("a service that fails again and again", () => {
     expect(counted(await inTurn(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 19, [BREAKER]: 1 });
   });
 
-  test("is asked on when it is back, whatever becomes of what was sent before", async () => {
+  test("stays available after recovery, whatever happens to earlier requests", async () => {
     const { service, one, pass } = await startOfTen();
     const before: Trouble[] = [];
     const earlier = { token: "earlier" };
@@ -297,7 +297,7 @@ describe("a service that fails again and again", () => {
   });
 });
 
-test("a service that lets nobody connect is out of reach after UPSTREAM_CONNECT_TIMEOUT_MS, and no command can have happened", async () => {
+test("connections fail after UPSTREAM_CONNECT_TIMEOUT_MS, without an unknown outcome for commands", async () => {
   // None of the other limits would end it.
   const gateway = await startGateway({
     upstream: await startSilent(),

@@ -41,7 +41,7 @@ async function rawOf(content: string): Promise<unknown> {
 }
 
 describe("the text of a configuration", () => {
-  test("is parsed once, however many fields ask for it, and not for other fields or that of a group", async () => {
+  test("is parsed once for all its fields, and not for others", async () => {
     const parsed = countParsed();
     const { ask } = await startText("kind: experiment");
     const others = `{ experiment(id: "ada.mnist.42") { name tags parameters { name } } group(id: "ada.mnist.5") { content } }`;
@@ -65,7 +65,7 @@ describe("the text of a configuration", () => {
 
   const LIMIT = 16_384;
 
-  test("is parsed up to 16,384 characters; of a longer one there is an error, and the rest of the record", async () => {
+  test("is parsed up to 16,384 characters; longer ones give a field error", async () => {
     const longest = `kind: ${"x".repeat(LIMIT - 6)}`;
     expect(await rawOf(longest)).toEqual({ kind: "x".repeat(LIMIT - 6) });
     const parsed = countParsed();
@@ -106,7 +106,7 @@ describe("the text of a configuration", () => {
         '{"7":4,"__proto__":{"polluted":true},"constructor":1,"[\\"a\\",\\"b\\"]":2,"{\\"c\\":\\"d\\"}":3}',
       ) as object,
     },
-  ])("says only what JSON can say, and nothing on stderr: $what", async ({ content, raw }) => {
+  ])("yields only JSON values and no stderr output: $what", async ({ content, raw }) => {
     const warned = vi.spyOn(process, "emitWarning");
     expect(await rawOf(content)).toEqual(raw);
     expect(warned).not.toHaveBeenCalled();
@@ -122,7 +122,7 @@ describe("the text of a configuration", () => {
   ).join("\n");
   const manyMerges = `b: &b {cmd: ${"x".repeat(3_000)}}\n${"x: {<<: *b}\n".repeat(40)}`;
 
-  test("is read in one pass, however many anchors its aliases stand in", async () => {
+  test("is read in one pass despite aliases within many anchors", async () => {
     const searched = vi.spyOn(Alias.prototype, "resolve");
     onTestFinished(() => searched.mockRestore());
     const anchors = [...Array(100).keys()];
@@ -150,7 +150,7 @@ describe("the text of a configuration", () => {
     ["is nested as deeply as it is long, in lists", "- ".repeat(8_000)],
     ["holds several documents", "a: 1\n---\nb: 2"],
     ["is nothing but faults", "]".repeat(16_000)],
-  ])("that %s is an error, as often as it is asked for, and the record is there", async (_, content) => {
+  ])("that %s is an error at each field, beside the record", async (_, content) => {
     const [parsed, words] = [countParsed(), countWords()];
     for (const key of ["content", "config"]) {
       const { ask, logged } = await startText(content, key);
@@ -186,7 +186,7 @@ describe("the text of a configuration", () => {
     expect(await rawOf(content)).toBe(null);
   });
 
-  test("is read under its documented key as well", async () => {
+  test("is also read from its documented key", async () => {
     const { ask } = await startText("kind: job", "config");
     expect(await ask(CONFIG)).toEqual({
       data: { experiment: { name: "base", config: { kind: "job", raw: { kind: "job" } } } },

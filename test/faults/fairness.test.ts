@@ -32,7 +32,7 @@ describe("one token beside another", () => {
   test.each([
     ["whom the service knows", ["heavy", "light"]],
     ["whom it has not answered yet", []],
-  ])("finds a place in the queue, although the other would fill it: tokens %s", async (_, known) => {
+  ])("gets queue space although the other would fill it: tokens %s", async (_, known) => {
     const service = await startHoldingRecords();
     const gateway = await startGateway({
       upstream: service,
@@ -52,7 +52,7 @@ describe("one token beside another", () => {
     expect(new Set(others.map(firstCodeOf))).toEqual(new Set(["ok", "SERVICE_OVERLOADED"]));
   });
 
-  test("is served at once if the service knows it, however many invented tokens the service is slow to reject", async () => {
+  test("is served at once if verified, despite many slowly rejected invented tokens", async () => {
     const service = await startHoldingRecords();
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "8" } });
     const first = askFor(gateway, statusOf(1), "known");
@@ -88,7 +88,7 @@ describe("one token beside another", () => {
     expect(rounds).toEqual(["abc", "abc", "abc", "abc"]);
   });
 
-  test("finds a connection, although the other has more to ask than there are: it has a share of them", async () => {
+  test("gets a connection, because the other is limited to its share", async () => {
     const service = await startHoldingRecords();
     const gateway = await startGateway({
       upstream: service,
@@ -104,7 +104,7 @@ describe("one token beside another", () => {
     expect(new Set(answers.map(firstCodeOf))).toEqual(new Set(["ok"]));
   });
 
-  test("finds a connection, although two others could use them all: an eighth is kept for callers with fewer requests", async () => {
+  test("gets a connection from the eighth reserved for callers with fewer requests", async () => {
     const service = await startHoldingRecords();
     const gateway = await startGateway({
       upstream: service,
@@ -125,7 +125,7 @@ test.each<[string, (text: string) => FakeResponse]>([
   ["", jsonText],
   ["when they are decompressed ", (text) => jsonText(gzipSync(text), "gzip")],
 ])(
-  "a caller's operations hold no more of the service's answers %sthan MAX_UPSTREAM_BYTES, and keep what they have",
+  "a caller's upstream responses %smay not exceed MAX_UPSTREAM_BYTES, and earlier results remain",
   async (_, toldAs) => {
     const { service, ...gateway } = await startBefore(() => toldAs(recordTextOf(50_000)), {
       MAX_UPSTREAM_BYTES: "110000",
@@ -143,7 +143,7 @@ test.each<[string, (text: string) => FakeResponse]>([
   },
 );
 
-describe("what one caller does to the others", () => {
+describe("one caller's effect on others:", () => {
   const failing = () =>
     startFake(({ path }) =>
       experimentIn(path) === 1
@@ -154,7 +154,7 @@ describe("what one caller does to the others", () => {
   test.each([
     ["one token", () => "one"],
     ["invented tokens of one address", (turn: number) => `invented${turn}`],
-  ])("a record that fails for %s opens no circuit, while other tokens are answered", async (_, tokenOf) => {
+  ])("a record failing for %s opens no circuit while others succeed", async (_, tokenOf) => {
     const gateway = await startGateway({ upstream: await failing() });
     expect(await askFor(gateway, statusOf(42), "other")).toEqual(RUNNING_ANSWER);
     for (let turn = 0; turn < 30; turn++) {
@@ -231,7 +231,7 @@ describe("what one caller does to the others", () => {
     expect(await gateway.isOpen()).toBe(true);
   });
 
-  test("an outage opens it at half of the requests, although all succeeded before", async () => {
+  test("an outage opens the circuit at half the requests despite earlier successes", async () => {
     const gateway = await startFailing();
     const queries = KINDS.map((kind) => runOf(kind, 9));
     expect(await gateway.codes(TWELVE, queries)).toEqual(["ok"]);
@@ -243,7 +243,7 @@ describe("what one caller does to the others", () => {
     expect(await gateway.isOpen()).toBe(true);
   });
 
-  test("a service that fails for all who ask opens it, be it one token or several", async () => {
+  test("a service failing for every token, one or several, opens the circuit", async () => {
     for (const tokens of [["one"], ["one", "two"]]) {
       const gateway = await startGateway({ upstream: await failing() });
       for (let turn = 0; turn < 20; turn++) await askFor(gateway, statusOf(1), tokens[turn % tokens.length]);
@@ -251,7 +251,7 @@ describe("what one caller does to the others", () => {
     }
   });
 
-  test("a probe that succeeds counts: one token whose requests fail does not open it again", async () => {
+  test("a successful probe counts, so one failing token does not reopen it", async () => {
     const gateway = await startFailing();
     gateway.fail(({ path }) => path.endsWith("/experiments/1/"));
     const askFailing = (count: number) => gateway.codes(["one"], Array(count).fill(statusOf(1)));
@@ -262,7 +262,7 @@ describe("what one caller does to the others", () => {
     expect(await gateway.isOpen()).toBe(false);
   });
 
-  test("a command whose answer never ends holds its connection for a moment only", async () => {
+  test("a command with an endless response releases its connection soon", async () => {
     const service = await startRaw(({ write }) =>
       write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
     );

@@ -208,7 +208,7 @@ async function expectAllIsWell(): Promise<void> {
 const read = (wish: Wish, reader: "fast" | "slow"): Promise<Received | null> =>
   reader === "fast" ? readFast(gateway.url, wish) : readSlowly(gateway.url, wish, isAtRest);
 
-test("long compressed answers, each with its connection closed behind it, do not end the process", async () => {
+test("the process survives long compressed responses on closing connections", async () => {
   const text = randomBytes(500_000).toString("hex");
   const body = await encode(Buffer.from(SMALL_RECORD.bodyOf(text)), "gzip");
   wire = wireOf({ framing: "content-length", encoding: "gzip", connection: "closed" }, body);
@@ -263,7 +263,7 @@ async function verdictOf(
   return found(received) === expected(textOf(size)) ? "whole" : "has another content";
 }
 
-describe("an answer arrives whole, or its connection is closed when its caller leaves", () => {
+describe("a response arrives whole, or its connection closes when the caller disconnects:", () => {
   test.each(chosen(WHOLE, 8))("%s", async (_, { operation, size, reader, ...shape }) => {
     const asked = OPERATIONS[operation];
     const body = await encodedBody({ operation, size, encoding: shape.encoding });
@@ -308,7 +308,7 @@ const BROKEN_OFF = {
   graphql: /^(?:UPSTREAM_UNAVAILABLE|UPSTREAM_BAD_RESPONSE)$/,
 };
 
-describe("an answer that breaks off is an error and never looks whole", () => {
+describe("a truncated response is an error and never looks complete:", () => {
   test.each(chosen(CUT, 11))("%s", async (_, { operation, cut, size, reader, ...shape }) => {
     const body = await encodedBody({ operation, size, encoding: shape.encoding });
     wire = wireOf(shape, body, cut);

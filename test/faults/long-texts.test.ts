@@ -47,14 +47,14 @@ test.each<[what: string, body: object, error: object]>([
     const body = { query: LIST, variables: { filter: { [key]: 1 } } };
     return [`a key of "${words}"`, body, errorOf(ends(message), "BAD_USER_INPUT", 8)];
   }),
-])("gets a short error in linear time: a long request with %s", async (_, body, error) => {
+])("a long request with %s gets a short error in linear time", async (_, body, error) => {
   const gateway = await startGatewayProcess(null, { MAX_BODY_BYTES: `${2 * LENGTH}`, INTROSPECTION: "off" });
   onTestFinished(gateway.kill);
   const response = await post(`${gateway.url}/graphql`, body);
   expect(await response.json()).toEqual({ errors: [error] });
 });
 
-test("a cell of a table that is nearly a long number is written in linear time", async () => {
+test("a CSV cell resembling a long number is written in linear time", async () => {
   const description = `-${"1".repeat(LENGTH)}x`;
   const results = [{ id: 42, unique_name: "ada.mnist.42", description }];
   const service = await startFake(() => ({ json: { count: 1, next: null, results } }));
@@ -65,7 +65,7 @@ test("a cell of a table that is nearly a long number is written in linear time",
   expect(await response.text()).toBe(`description\r\n'${description}\r\n`);
 });
 
-test("errors of fields behind many lines have their places in linear time", async () => {
+test("errors after many lines are located in linear time", async () => {
   const names = Array.from({ length: 350 }, (_, index) => `a${100 + index}`);
   const fields = names.map((name) => `${name}: run(id: "!") { id }`);
   const gateway = await startGatewayProcess(null, { MAX_BODY_BYTES: `${2 * LENGTH}` });

@@ -133,12 +133,12 @@ const FAULTS: Readonly<Record<string, MatrixFault>> = {
 
 const [operations, ...rows] = tableIn(readFileSync(new URL("./matrix.md", import.meta.url), "utf8"));
 
-test("the table has the faults and the operations that are tried here", () => {
+test("the table lists exactly the faults and operations tested here", () => {
   expect(operations).toEqual(["fault", ...MATRIX_OPERATIONS]);
   expect(rows.map(([name]) => name).toSorted()).toEqual(Object.keys(FAULTS).toSorted());
 });
 
-describe("each fault ends each operation as the table says: the rest of the data is there, nothing leaks, the next operation is fine", () => {
+describe("each fault has the tabulated effect, without leaks or lasting damage:", () => {
   test.each(rows.map(([name = "", ...cells], index) => ({ name, cells, index })))(
     "$name",
     async ({ name, cells, index }) => {

@@ -19,7 +19,7 @@ import {
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { begin, readFast, readOn } from "../support/readers.ts";
 
-describe("many requests on one connection that is closed", () => {
+describe("many requests on one closed connection", () => {
   /** Sends them all at once, without waiting for answers; gives how to leave. */
   function pipeline(gateway: Gateway, request: string, times = 400): () => void {
     const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
@@ -29,7 +29,7 @@ describe("many requests on one connection that is closed", () => {
     return () => socket.destroy();
   }
 
-  test("leave no download behind: no connection to the service stays open", async () => {
+  test("leave no download or upstream connection behind", async () => {
     let isLong = true;
     const half = { framing: "content-length", encoding: "none", connection: "kept" } as const;
     const service = await startRaw(({ send }) =>
@@ -51,7 +51,7 @@ describe("many requests on one connection that is closed", () => {
     expect(received?.body.toString()).toBe("half and half");
   });
 
-  test("end at the service, also those that are queued behind another one", async () => {
+  test("are cancelled upstream, including those queued behind another", async () => {
     const { url, held } = await startHolding();
     const gateway = await startGateway({ upstream: { url } });
     const request = (id: number) =>
@@ -66,7 +66,7 @@ describe("many requests on one connection that is closed", () => {
   });
 });
 
-describe("callers who take nothing of a long answer", () => {
+describe("callers that do not read a long response", () => {
   /** Longer than what the system keeps for a connection that nobody reads. */
   const description = "x".repeat(9_000_000);
   const long = ASK_STATUS.replace("status", "description");
@@ -93,7 +93,7 @@ describe("callers who take nothing of a long answer", () => {
     return { service, gateway, dawdle };
   }
 
-  test("are let go when more than MAX_WAITING_BYTES waits for them all, first whose answers are most of that", async () => {
+  test("are disconnected above MAX_WAITING_BYTES in total, the largest share first", async () => {
     const env = { MAX_OPERATIONS: "16", MAX_WAITING_BYTES: "20000000", READ_TIMEOUT_MS: "600000" };
     const { dawdle } = await startLong(env);
     const light = await dawdle("light").response;
@@ -104,7 +104,7 @@ describe("callers who take nothing of a long answer", () => {
   });
 });
 
-test("callers who leave before their queries run have no place or memory afterwards, also where they accept events", async () => {
+test("callers that disconnect before execution release permits and memory, also for events", async () => {
   const gateway = await startGateway({
     upstream: await startHolding(),
     env: { MAX_UPSTREAM_BYTES: "400000" },
@@ -126,7 +126,7 @@ test("callers who leave before their queries run have no place or memory afterwa
   expect((await gateway.ask(query, variables)).errors).toBeUndefined();
 });
 
-test("callers who leave while their requests wait for a connection free the queue", async () => {
+test("callers that disconnect while waiting for a connection free the queue", async () => {
   const service = await startHoldingRecords();
   const gateway = await startGateway({
     upstream: service,

@@ -174,7 +174,7 @@ const hashOf = (text: string): number =>
 
 const POISONED = cases(500, 2_500);
 
-test("poison in thousands of recorded answers makes no slip of ours", async () => {
+test("corrupting thousands of recorded responses causes no internal error", async () => {
   /** What is poisoned differently each time; 0 is no poison. */
   let round = 0;
   const served = new Map<string, number>();
@@ -212,7 +212,7 @@ test("poison in thousands of recorded answers makes no slip of ours", async () =
   expect(lasting(await askAll())).toEqual(lasting(sound));
 });
 
-test("a JSON value may have any key: `then` makes no promise of it", async () => {
+test("JSON values may have any key, including `then`", async () => {
   const odd: unknown = JSON.parse(`{ "then": "that", "toJSON": 1 }`);
   const { ask } = await startBefore(() => ({ json: { id: 5, declarations: { odd }, config: odd } }));
   expect(

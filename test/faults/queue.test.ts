@@ -13,10 +13,10 @@ import {
   upTo,
 } from "../support/one-read.ts";
 
-describe("when the service is busy:", () => {
+describe("with a busy upstream, the gateway", () => {
   const env = { UPSTREAM_CONNECTIONS: "2", UPSTREAM_QUEUE: "3" };
 
-  test("so many are under way, so many wait, and who comes then is turned away at once", async () => {
+  test("runs and queues requests up to limits and sheds the rest immediately", async () => {
     const { service, one, many, gateway } = await startBreakable(env);
     const hold = holdAll();
     service.fail(/./, hold.fault);
@@ -36,7 +36,7 @@ describe("when the service is busy:", () => {
     expect(service.connections()).toBe(2);
   });
 
-  test("one operation holds no more of its width at a time, and still gets everything", async () => {
+  test("keeps an operation within its width and still completes it", async () => {
     const { service, gateway } = await startBreakable({ MAX_UPSTREAM_WIDTH: "4" });
     const hold = holdAll();
     service.fail(/./, hold.fault);
@@ -53,7 +53,7 @@ describe("when the service is busy:", () => {
     expect(Object.values(data)).toEqual(Array.from({ length: 12 }, () => ({ status: "RUNNING" })));
   });
 
-  test("a download holds no connection that others wait for", async () => {
+  test("frees connections for others during a download", async () => {
     const { service, gateway, one } = await startBreakable({
       UPSTREAM_CONNECTIONS: "1",
       UPSTREAM_QUEUE: "1",
@@ -71,7 +71,7 @@ describe("when the service is busy:", () => {
   });
 });
 
-test("the rest of an answer that nobody reads keeps no connection from others", async () => {
+test("the unread rest of a response does not occupy a connection", async () => {
   const gateway = await startBefore(
     ({ method }) =>
       method === "GET" ? { json: RUNNING_RECORD } : (response) => response.writeHead(200).write("{"),

@@ -9,7 +9,7 @@ import { begin } from "../support/readers.ts";
 
 const env = { UPSTREAM_RETRIES: "2" };
 
-describe("second tries of reads", () => {
+describe("retries of reads", () => {
   beforeEach(() => {
     holdWindows();
     // Without a pause.
@@ -17,7 +17,7 @@ describe("second tries of reads", () => {
     onTestFinished(() => void vi.restoreAllMocks());
   });
 
-  test("are ten at most while little is asked, and again after 10 seconds", async () => {
+  test("are limited to ten per 10 seconds under low load", async () => {
     const { service, many, pass } = await startBreakable(env);
     service.fail(/./, reset, (call) => call <= 19);
     await many(9);
@@ -36,7 +36,7 @@ describe("second tries of reads", () => {
     expect(service.calls()).toHaveLength(before + 19);
   });
 
-  test("come after a pause, the later the longer, and not where that would end too late", async () => {
+  test("wait with increasing backoff, and are skipped past the deadline", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.0123);
     const set = vi.spyOn(globalThis, "setTimeout");
     const { service, one, pass } = await startBreakable({ ...env, REQUEST_TIMEOUT_MS: "600000" });
@@ -51,7 +51,7 @@ describe("second tries of reads", () => {
     expect(await one()).toBe("UPSTREAM_UNAVAILABLE, again in 3");
   });
 
-  test("are neither made nor counted for a caller who leaves in the pause", async () => {
+  test("are neither sent nor counted when the caller disconnects during backoff", async () => {
     const set = vi.spyOn(globalThis, "setTimeout");
     const { service, gateway, one } = await startBreakable(env);
     service.fail(/./, say({ status: 503, text: "", headers: { "retry-after": "2" } }), (call) => call === 1);
@@ -64,7 +64,7 @@ describe("second tries of reads", () => {
     expect(await metricOf(gateway, "rungraph_upstream_request_seconds_count")).toBe(2);
   });
 
-  test("are a tenth at most while much is asked", async () => {
+  test("are limited to a tenth of requests under high load", async () => {
     const { service, one, many } = await startBreakable(env);
     await many(150);
     service.fail(/./, reset);
@@ -75,7 +75,7 @@ describe("second tries of reads", () => {
     expect(more).toBeLessThanOrEqual(23);
   });
 
-  test("are not earned by requests that were never sent", async () => {
+  test("are not earned by unsent requests", async () => {
     const { service, many, one, pass } = await startBreakable(env);
     service.fail(/./, reset);
     await many(20);

@@ -59,7 +59,7 @@ const QUICK = {
 
 const KNOWN = /^(?:UPSTREAM_\w+|NOT_FOUND|RATE_LIMITED)$/;
 
-test("no bytes that a service can send end the process, and a command that was sent is done or may have been", async () => {
+test("survives arbitrary upstream bytes, and failed sent commands have unknown outcomes", async () => {
   const service = await startWire();
   const query = `{ job(id: "ada.mnist.jobs.3") { status logs { text } } }`;
   const command = `mutation { copyExperiment(id: "ada.mnist.3") { experiment { internalId } } }`;
@@ -100,7 +100,7 @@ test.each([
   ["102 Processing\r\n\r\nHTTP/1.1 409 Conflict\r\nContent-Length: 0", "CONFLICT undefined"],
   // undici takes a 100 that nobody asked for as the end of the connection.
   ["100 Continue", "UPSTREAM_UNAVAILABLE unknown"],
-])("an informational answer before the final one, %j, makes it %s", async (informational, outcome) => {
+])("an informational response %j before the final one makes it %s", async (informational, outcome) => {
   const service = await startRaw(({ write }) => write(`HTTP/1.1 ${informational}\r\n\r\n${FINAL}`));
   for (const query of outcome === "ok" ? OPERATIONS : COMMANDS) {
     const before = service.seen().length;
@@ -111,7 +111,7 @@ test.each([
   }
 });
 
-test("a log is a bad answer when the service switches protocols, unasked", async () => {
+test("a log read fails with UPSTREAM_BAD_RESPONSE on an unrequested protocol switch", async () => {
   const service = await startRaw(({ write }) =>
     write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"),
   );

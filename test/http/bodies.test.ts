@@ -14,7 +14,7 @@ const inChunks = (text: string) =>
     },
   });
 
-describe("bodies of requests", () => {
+describe("request bodies", () => {
   const STOP = `mutation { stopJob(id: "ada.mnist.jobs.2", force: true) { job { id } } }`;
   const form = new FormData();
   form.set("operations", operationText(STOP));
@@ -30,7 +30,7 @@ describe("bodies of requests", () => {
       { "content-type": "" },
       { ...JSON_BODY, "content-encoding": "gzip" },
     ].map((headers): [string, Sending] => [JSON.stringify(headers), { headers, body: operationText(STOP) }]),
-  ])("of %s are refused, and nothing is run", async (_, sending) => {
+  ])("of %s are refused without execution", async (_, sending) => {
     const { url, logged, calls, demo } = await startDemoGateway();
     const token = demo.users[0]?.token ?? "";
     const headers = { ...sending.headers, authorization: `token ${token}` };
@@ -46,7 +46,7 @@ describe("bodies of requests", () => {
   test.each([
     ["with its length", (bytes: number) => withLength(bytes)],
     ["in pieces", (bytes: number) => inChunks(withLength(bytes))],
-  ])("sent %s may have MAX_BODY_BYTES and no byte more", async (_, body) => {
+  ])("sent %s may have MAX_BODY_BYTES, not a byte more", async (_, body) => {
     const { url } = await startDemoGateway({ env: { MAX_BODY_BYTES: "5000", MAX_OPERATIONS: "1" } });
     for (const bytes of [5_000, 5_001, 500_000, 100]) {
       const sent = await sendTo(`${url}/graphql`, { body: body(bytes), headers: JSON_BODY });
@@ -56,7 +56,7 @@ describe("bodies of requests", () => {
     }
   });
 
-  test("that are too long are not waited for: their connection closes", async () => {
+  test("that are too long close their connection immediately", async () => {
     const { url } = await startDemoGateway();
     const { write, closed, read } = await openRaw(url);
     const head = "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ";
@@ -65,7 +65,7 @@ describe("bodies of requests", () => {
     expect(read()).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test("that break off half-way leave their places", async () => {
+  test("that break off half-way release their permits", async () => {
     const gateway = await startDemoGateway();
     const { socket, write, closed } = await openRaw(gateway.url);
     const head = "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99";
@@ -82,7 +82,7 @@ describe("bodies of requests", () => {
     /^HTTP\/1\.1 503 [^]*connection: close\r\n[^]*\{"errors":\[\{"message":"The gateway is overloaded; try again later\.","extensions":\{"code":"SERVICE_OVERLOADED","requestId":"[\w-]+"\}\}\]\}/i,
   );
 
-  test("that are being received count: of the caller with the most, the oldest is rejected", async () => {
+  test("being received count towards a limit, rejecting the largest caller's oldest", async () => {
     const gateway = await startDemoGateway({ env: { MAX_WAITING_BYTES: "3000" } });
     const token = gateway.demo.users[0]?.token ?? "";
     await gateway.ask("{ viewer { username } }", {}, { token });
@@ -107,7 +107,7 @@ describe("bodies of requests", () => {
     expect(await reaches(gateway, "rungraph_waiting_bytes", 0)).toBe(true);
   });
 
-  test("that are complete count as memory of their caller from then on", async () => {
+  test("that are complete count towards their caller's memory", async () => {
     const { url } = await startDemoGateway({ env: { MAX_UPSTREAM_BYTES: "100000" } });
     const body = (bytes: number) => operationText("{ __typename }").padEnd(bytes);
     const [within, beyond] = await Promise.all(

@@ -58,7 +58,7 @@ describe("bodies in many short chunks", () => {
     ["one byte, of which there are 12,000", QUERY.padEnd(12_000), 1, 413],
     ["10 bytes, in a long body", QUERY.padEnd(250_000), 10, 200],
     ["9 bytes, in a long body", QUERY.padEnd(250_000), 9, 413],
-  ])("are read unless there are too many: of %s", async (_, body, size, status) => {
+  ])("are read up to a limit: chunks of %s", async (_, body, size, status) => {
     const { url } = await startBefore({});
     const { write, statuses, read } = await openRaw(url);
     const sent = headOf("POST /graphql") + chunked(body, size) + END;
@@ -74,7 +74,7 @@ describe("bodies in many short chunks", () => {
     expect(read().includes(refusal)).toBe(status === 413);
   });
 
-  test("of a response of the upstream service are refused", async () => {
+  test("in an upstream response are refused", async () => {
     const bodies = [chunked(RECORD_TEXT.padEnd(9_000), 1), chunked(RECORD_TEXT.padEnd(50_000), 1)];
     const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
     let asked = 0;
@@ -88,7 +88,7 @@ describe("bodies in many short chunks", () => {
   });
 });
 
-test("a body that is not read ends its connection behind the answer", async () => {
+test("an unread body closes its connection after the response", async () => {
   const { url } = await startBefore({});
   for (const framing of [
     "Content-Length: 2\r\n\r\n{}",

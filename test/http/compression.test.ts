@@ -31,9 +31,9 @@ function ask(url: string, headers: Record<string, string>, method = "POST") {
 
 const dataOf = (body: Buffer) => (JSON.parse(body.toString()) as { data: object }).data;
 
-describe("an answer above 1 kB", () => {
+describe("a response above 1 kB", () => {
   test.each(["POST", "GET"] as const)(
-    "by %s is compressed for a caller who takes gzip, and nobody may keep it",
+    "by %s is gzipped for clients accepting it, and marked no-store",
     async (method) => {
       const { url } = await start(LONG);
       const { headers, body } = await ask(url, { "accept-encoding": "gzip, deflate, br" }, method);
@@ -49,7 +49,7 @@ describe("an answer above 1 kB", () => {
   );
 
   test.each(ENCODINGS)(
-    "for a caller who accepts $accepted has the encoding $encoding, and tells caches that it depends on that",
+    "with Accept-Encoding $accepted has content coding $encoding and sends Vary",
     async ({ accepted, encoding }) => {
       const { url } = await start(LONG);
       const { headers, body } = await ask(url, { "accept-encoding": accepted });
@@ -59,7 +59,7 @@ describe("an answer above 1 kB", () => {
   );
 });
 
-test("an event stream is not compressed: its events would wait for each other", async () => {
+test("an event stream is not compressed, because compression would delay events", async () => {
   const { url } = await start(LONG);
   const { headers, body } = await ask(url, { "accept-encoding": "gzip", accept: "text/event-stream" });
   expect(headers["content-type"]).toContain("text/event-stream");
@@ -68,7 +68,7 @@ test("an event stream is not compressed: its events would wait for each other", 
   expect(body.toString()).toContain(LONG);
 });
 
-test("compressed answers that nobody reads count for MAX_WAITING_BYTES", async () => {
+test("unread compressed responses count towards MAX_WAITING_BYTES", async () => {
   // Random bytes, which hardly get shorter: more than what the system keeps for a connection that nobody reads.
   const { url } = await start(randomBytes(7_000_000).toString("base64"), {
     MAX_WAITING_BYTES: "12000000",

@@ -36,7 +36,7 @@ const refusal = (code: string, message: string) => [
 ];
 
 describe("automatic persisted queries", () => {
-  test("a hash is asked for its document once, and then stands for it, by GET as well", async () => {
+  test("request a document once, then run it by hash, including GET", async () => {
     const { url, post, calls, headers } = await start();
     const extensions = persisted(QUERY);
     const errors = refusal("PERSISTED_QUERY_NOT_FOUND", "PersistedQueryNotFound");
@@ -53,7 +53,7 @@ describe("automatic persisted queries", () => {
     expect(calls()).toEqual(Array(4).fill("GET ada/mnist/jobs/2/"));
   });
 
-  test("a hash of another document is refused, and stands for nothing afterwards", async () => {
+  test("refuse a hash of another document and do not register it", async () => {
     const { post, calls } = await start();
     const extensions = persisted("{ viewer { id } }");
     const mismatch = await post({ query: QUERY, extensions });
@@ -63,7 +63,7 @@ describe("automatic persisted queries", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("memory is bounded: the documents unused for longest are asked for again", async () => {
+  test("bound their memory by evicting the least recently used documents", async () => {
     const { post } = await start({ DOCUMENT_CACHE_BYTES: "8000000", MAX_BODY_BYTES: "256000" });
     // Each takes a little more than 500,000 bytes, and there is room for 2,000,000.
     const textOf = (index: number) => `# ${index}${" ".repeat(249_990)}\n{ __typename }`;
@@ -79,11 +79,11 @@ const OURS = fileURLToPath(new URL("../../schema/persisted-documents.json", impo
 const generated = new URL("../generated/trusted/persisted-documents.json", import.meta.url);
 
 describe("trusted documents", () => {
-  test("the manifest of our own operations is the generated one", async () => {
+  test("in the committed manifest equal the generated ones", async () => {
     await expect(readFileSync(generated, "utf8")).toMatchFileSnapshot(OURS);
   });
 
-  test("run by their hash, and no other does", async () => {
+  test("run by hash, and other documents are refused", async () => {
     const { url, headers, post, calls } = await start({ TRUSTED_DOCUMENTS: OURS });
     const documents = JSON.parse(readFileSync(OURS, "utf8")) as Record<string, string>;
     const [hash = ""] = Object.entries(documents).find(([, text]) => text.includes("query StartPage")) ?? [];
@@ -115,7 +115,7 @@ describe("trusted documents", () => {
   test.each([
     ["graphql-codegen and relay-compiler", { abc: QUERY }],
     ["Apollo", { ...format, operations: [{ id: "abc", body: QUERY }] }],
-  ])("are read from what %s writes", async (_, content) => {
+  ])("are read from manifests written by %s", async (_, content) => {
     const { post } = await start({ TRUSTED_DOCUMENTS: manifest(content) });
     expect(await post({ documentId: "abc" })).toEqual({ status: 200, data: DATA });
   });

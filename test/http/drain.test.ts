@@ -46,7 +46,7 @@ const LOG = "/downloads/Sm9iOmFkYS9tbmlzdC8y/logs";
 const GET_READY = "GET /readyz HTTP/1.1\r\nHost: gateway\r\n\r\n";
 const rest = "Host: g\r\nAuthorization: token t\r\n";
 
-test("asked to stop, it ends what is under way, takes nothing new, says so, and ends with code 0", async () => {
+test("on SIGTERM stops listening, reports draining, finishes requests and exits with 0", async () => {
   const gateway = await startProcess();
   const underWay = askExperiment(gateway.url);
   const [waiting] = await gateway.asked(1);
@@ -85,7 +85,7 @@ test("asked to stop, it ends what is under way, takes nothing new, says so, and 
   expect(gateway.err()).not.toMatch(/^ {4}at /m);
 });
 
-test("answers of one connection that wait for each other all come, and only the last one closes it", async () => {
+test("answers all pipelined requests while draining; only the last closes the connection", async () => {
   const gateway = await startProcess();
   const { write, closed, read } = await openRaw(gateway.url);
   const body = operationText(ASK_STATUS);
@@ -105,7 +105,7 @@ test("answers of one connection that wait for each other all come, and only the 
 });
 
 const UPGRADE = `GET /graphql HTTP/1.1\r\n${rest}${WEB_SOCKET}\r\n\r\n`;
-test("a poll that the service holds, a silent WebSocket and connections without a request do not hold it up", async () => {
+test("pending polls, silent WebSockets and idle connections do not delay shutdown", async () => {
   const gateway = await startProcess();
   const stream = await subscribe(gateway.url, { query: RUN_UPDATED, variables: { id: experimentId(1) } });
   const [poll] = await gateway.asked(1);
@@ -132,7 +132,7 @@ test("a poll that the service holds, a silent WebSocket and connections without 
 test.each([
   ["head", "POST /graphql HTTP/1.1\r\nHost: gateway\r\n"],
   ["body", `POST /graphql HTTP/1.1\r\n${rest}content-type: application/json\r\ncontent-length: 100\r\n\r\n{`],
-])("a request whose %s does not arrive holds it up for a moment only", async (_, half) => {
+])("a request whose %s does not arrive delays shutdown only briefly", async (_, half) => {
   const gateway = await startProcess();
   const { write, read } = await openRaw(gateway.url);
   await write(half);
@@ -149,7 +149,7 @@ test.each([
   expect(download.read()).toMatch(/^HTTP\/1\.1 200 [^]*begun\r\n$/);
 });
 
-test("connections that came before it was asked to stop are answered, also those that it has not accepted yet", async () => {
+test("answers connections opened before SIGTERM, including those not yet accepted", async () => {
   const gateway = await startProcess();
   gateway.kill("SIGSTOP");
   const clients = await Promise.all(Array.from({ length: 50 }, () => openRaw(gateway.url)));
@@ -161,7 +161,7 @@ test("connections that came before it was asked to stop are answered, also those
   expect(await gateway.ended).toBe(0);
 });
 
-test("asked a second time, it ends at once with code 1", async () => {
+test("exits immediately with code 1 on a second SIGTERM", async () => {
   const gateway = await startProcess();
   const underWay = askExperiment(gateway.url).catch(({ message }: Error) => message);
   await gateway.asked(1);

@@ -12,7 +12,7 @@ import STATUSES from "./statuses.json" with { type: "json" };
 
 /* The forms of a request: methods, paths, media types, parameters. What GraphQL over HTTP asks of all servers, audits check. */
 
-test("all 61 audits of GraphQL over HTTP are ok, at the settings it comes with", async () => {
+test("passes all 61 GraphQL over HTTP audits with default settings", async () => {
   const { url } = await startDemoGateway({ env: DEFAULTS });
   const results = await auditServer({ url: `${url}/graphql`, fetchFn: fetch });
   const notOk = results.flatMap((result) =>
@@ -54,7 +54,7 @@ test.each<Row>([
   expect(calls()).toEqual([]);
 });
 
-test("probes say that the gateway lives, and that it is ready until it is asked to stop", async () => {
+test("probes report the gateway alive, and ready until it drains", async () => {
   const { url, drain } = await startGateway({ upstream: { url: "http://127.0.0.1:1" } });
   const probes = async () => {
     const reported = ["/healthz", "/readyz"].map((path) => sendTo(url + path, { method: "GET" }));
@@ -65,25 +65,22 @@ test("probes say that the gateway lives, and that it is ready until it is asked 
   expect(await probes()).toEqual(["200 alive\n", "503 draining\n"]);
 });
 
-test.each(ACCEPTED)(
-  "a caller that accepts $accept is sent $type, by GET and POST",
-  async ({ accept, type }) => {
-    const { url } = await startGateway({ upstream: await startFake(() => undefined) });
-    const headers = { accept, ...JSON_BODY };
-    const answers = [
-      await fetch(`${url}/graphql?query={__typename}`, { headers }),
-      await fetch(`${url}/graphql`, { method: "POST", headers, body: operationText("{ __typename }") }),
-    ];
-    for (const answer of answers)
-      expect([answer.status, answer.headers.get("content-type")]).toEqual([200, `${type}; charset=utf-8`]);
-  },
-);
+test.each(ACCEPTED)("answers Accept $accept with $type, by GET and POST", async ({ accept, type }) => {
+  const { url } = await startGateway({ upstream: await startFake(() => undefined) });
+  const headers = { accept, ...JSON_BODY };
+  const answers = [
+    await fetch(`${url}/graphql?query={__typename}`, { headers }),
+    await fetch(`${url}/graphql`, { method: "POST", headers, body: operationText("{ __typename }") }),
+  ];
+  for (const answer of answers)
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, `${type}; charset=utf-8`]);
+});
 
 // docs/errors.md tells the same in words.
 test.each([
   ...STATUSES,
   { what: "too long a document", body: { query: LONG }, code: "OPERATION_TOO_LARGE", older: 200, newer: 400 },
-])("$what has the status of its media type", async ({ body, code, older, newer }) => {
+])("$what gets the HTTP status defined for the response media type", async ({ body, code, older, newer }) => {
   const { url } = await startGateway({ upstream: await startFake(() => undefined), env: { MAX_DEPTH: "5" } });
   for (const [accept, status] of [
     ["application/json", older],

@@ -17,7 +17,7 @@ async function send(url: string, path: string, host: string) {
 test.each([
   ...["a b", "[", "x:99999", "%", "a\\b@[", "http://x"].map((host) => ["/graphql", host] as const),
   ...["//[/graphql", "http://[/graphql", "*"].map((target) => [target, "localhost"] as const),
-])("the target %s with the Host %j is refused without a stack", async (target, host) => {
+])("refuses target %s with Host %j, without leaking a stack trace", async (target, host) => {
   const { url } = await startGateway({ upstream: await startRecords({}) });
   const { status, body } = await send(url, target, host);
   expect([400, 404]).toContain(status);
@@ -29,20 +29,20 @@ test.each([
   // The target may be a whole URL, whose host counts instead of Host.
   ["http://runs.example.com:8443/graphql", "a b"],
   ["HTTP://runs.example.com:8443/graphql", "other"],
-])("the target %s with the Host %s is served, and URLs in answers have its host", async (target, host) => {
+])("serves target %s with Host %s; response URLs use the request's host", async (target, host) => {
   const { url } = await startBefore({ "ada/mnist/experiments/42/": { id: 42 } });
   const { status, body } = await send(url, target, host);
   expect(status).toBe(200);
   expect(body).toMatch(/"logsUrl":"http:\/\/runs\.example\.com:8443\/downloads/);
 });
 
-test("targets that HTTP knows and GraphQL does not are answered by the process", async () => {
+test("the process answers HTTP request targets that GraphQL does not use", async () => {
   const { url } = await startReady({ UPSTREAM_URL: (await startRecords({})).url });
   for (const [head, status] of Object.entries(TARGETS))
     expect(`${head}: ${await statusOf(url, `${head} HTTP/1.1`, "Host: a")}`).toContain(`${head}: ${status} `);
 });
 
-test("the origin of a WebSocket is compared with the host of the target", async () => {
+test("compares a WebSocket's origin with the host of the request target", async () => {
   const { url } = await startGateway({ upstream: await startRecords({}) });
   const head = "GET http://runs.example.com/graphql HTTP/1.1\r\nHost: other\r\nOrigin: https:/";
   expect(await statusOf(url, `${head}/runs.example.com`, WEB_SOCKET)).toMatch(/^101 /);

@@ -17,12 +17,12 @@ async function open(environment: Record<string, string>) {
 test.each([
   [{}, "timeout=75"],
   [{ KEEP_ALIVE_TIMEOUT_MS: "620000" }, "timeout=620"],
-])("with %o a response promises %s", async (environment: Record<string, string>, promised) => {
+])("with %o, responses send Keep-Alive: %s", async (environment: Record<string, string>, promised) => {
   const { read } = await open(environment);
   expect(read()).toContain(`Keep-Alive: ${promised}\r\n`);
 });
 
-test("a connection that waits for its next request outlives all other limits", async () => {
+test("a connection waiting for its next request outlives all other socket timeouts", async () => {
   const limits = { headersTimeout: 50, requestTimeout: 60, timeout: 50, connectionsCheckingInterval: 10 };
   const server = createHttpServer((_, response) => void response.end("ok"), { ...SOCKET_LIMITS, ...limits });
   const port = await openPort(server);
@@ -40,7 +40,7 @@ test("a connection that waits for its next request outlives all other limits", a
   expect(kept.socket.closed).toBe(false);
 });
 
-test("a connection that waits for longer than KEEP_ALIVE_TIMEOUT_MS is closed", async () => {
+test("closes a connection idle for longer than KEEP_ALIVE_TIMEOUT_MS", async () => {
   const { closed } = await open({ KEEP_ALIVE_TIMEOUT_MS: "1" });
 
   expect(await closed).toBe(false);

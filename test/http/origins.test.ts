@@ -11,7 +11,7 @@ describe("pages of other origins", () => {
   const DOWNLOAD = "/downloads/Sm9iOmFkYS9tbmlzdC8y/logs";
   const PATHS = ["/graphql?query={__schema{types{name}}}", DOWNLOAD];
 
-  test.each(PATHS)("may not ask for %s as long as no origin is allowed", async (path) => {
+  test.each(PATHS)("may not request %s while no origin is allowed", async (path) => {
     const { url } = await startGateway({ upstream: await startDemoService(), token: null });
     const headers = { origin: APP_ORIGIN, "access-control-request-method": "POST" };
     for (const method of ["GET", "OPTIONS"]) {
@@ -20,7 +20,7 @@ describe("pages of other origins", () => {
     }
   });
 
-  test.each(PATHS)("may ask for %s when their exact origin is allowed", async (path) => {
+  test.each(PATHS)("may request %s when their exact origin is allowed", async (path) => {
     const { url } = await startDemoGateway({ env: { CORS_ORIGINS: `${APP_ORIGIN}, http://localhost:5173` } });
     for (const origin of [APP_ORIGIN, "http://localhost:5173"]) {
       const { headers } = await asking(url, path, origin);
@@ -36,7 +36,7 @@ describe("pages of other origins", () => {
     }
   });
 
-  test("are told before that they may send any header, but never credentials", async () => {
+  test("get a preflight response that allows any header but no credentials", async () => {
     const { url, calls } = await startDemoGateway({ env: { CORS_ORIGINS: APP_ORIGIN } });
     // Those that monitoring adds besides.
     const asked = "authorization,baggage,content-type,sentry-trace,tracestate,x-datadog-trace-id";
@@ -62,7 +62,7 @@ describe("pages of other origins", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("of this machine may ask the demo", async () => {
+  test("on a loopback host may query the demo", async () => {
     const { url } = await startDemoGateway();
     const own = "http://localhost:5173 http://127.0.0.1:3000 https://[::1] http://localhost".split(" ");
     const others = [APP_ORIGIN, "http://localhost.evil.example", "http://evil.example:127.0.0.1", "null"];

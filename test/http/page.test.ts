@@ -32,7 +32,7 @@ interface Settings {
 const settingsIn = (html: string): Settings =>
   JSON.parse(/<script type="application\/json"[^>]*>([^<]*)<\/script>/.exec(html)?.[1] ?? "");
 
-test("GET and HEAD of the root lead to GraphQL, below a proxy's path as well", async () => {
+test("GET and HEAD of / redirect to GraphQL, also below proxy paths", async () => {
   const { url } = await startDemoGateway();
   for (const method of ["GET", "HEAD"]) {
     const { status, headers } = await get(`${url}/?x=1`, HTML, method);
@@ -40,8 +40,8 @@ test("GET and HEAD of the root lead to GraphQL, below a proxy's path as well", a
   }
 });
 
-describe("the page", () => {
-  test("is kept by nobody, framed by nobody, and runs no script but files of its own", async () => {
+describe("the GraphiQL page", () => {
+  test("is uncacheable, cannot be framed, and runs only its own script files", async () => {
     const { url } = await startDemoGateway();
     const { status, headers, body } = await get(`${url}/graphql`, HTML);
     expect(status).toBe(200);
@@ -58,7 +58,7 @@ describe("the page", () => {
     expect(scripts.filter((each) => !/^src="graphiql\/[a-z]+\.[\w-]{16}\.js"$/.test(each))).toEqual([]);
   });
 
-  test("loads files that are named by their content, compressed, and kept for ever", async () => {
+  test("loads compressed, content-hashed files that are cached as immutable", async () => {
     const { url } = await startDemoGateway();
     // Its workers too.
     const assets = new Set((await openPage(url)).match(/(?<=")graphiql\/[^"]+(?=")/g));
@@ -94,7 +94,7 @@ describe("the page", () => {
     },
   );
 
-  test("in front of the demo begins with its token, its records, and an operation without variables", async () => {
+  test("for the demo starts with its token, records and a variable-free operation", async () => {
     const { url, demo, ask } = await startDemoGateway();
     const { token, welcome, operations } = settingsIn(await openPage(url));
     expect(token).toBe(demo.users[0]?.token);
@@ -104,7 +104,7 @@ describe("the page", () => {
     expect((await ask(welcome)).errors).toBeUndefined();
   });
 
-  test("in front of a real server has no token, and knows nothing of the demo", async () => {
+  test("for a real server contains no token and no demo data", async () => {
     const { url } = await startGateway({ upstream: await startFake(() => undefined) });
     const html = await openPage(url);
     expect(settingsIn(html).token).toBeNull();
@@ -116,7 +116,7 @@ describe("the page", () => {
     expect(secretFields).toEqual(["login"]);
   });
 
-  test("knows what deletes or administrates", async () => {
+  test("marks deletions and administrative mutations as destructive", async () => {
     const { destructive } = settingsIn(await openPage((await startDemoGateway()).url));
     const deletions = "BuildJob Experiment Group Job Project Runs User".split(" ");
     const others = ["activateUser", "grantSuperuser", "revokeSuperuser"];

@@ -105,7 +105,7 @@ const DAWDLERS: readonly Dawdler[] = [
   ["POST /nowhere HTTP/1.1\r\nHost: gateway\r\nContent-Type", "x"],
 ];
 
-test("500 callers that dawdle are let go with 408, and meanwhile all others are answered", async () => {
+test("closes 500 slow clients with 408 while answering all others", async () => {
   await withDeadline(async (deadlineMs) => {
     // Far fewer than dawdle with their bodies.
     const gateway = await start(await startRunning(), limitsOf(deadlineMs), { MAX_OPERATIONS: "8" });
@@ -147,7 +147,7 @@ test("500 callers that dawdle are let go with 408, and meanwhile all others are 
   });
 });
 
-test("a caller that waits long for its answer gets it, and one that reads nothing of it is let go", async () => {
+test("answers a client that waits long, and disconnects one that never reads", async () => {
   const service = await startHolding();
   const { held } = service;
   const gateway = await start(service, { timeout: 50 }, { READ_TIMEOUT_MS: "600000" });
@@ -173,7 +173,7 @@ const LEAVE = `
   Promise.all(sent).then(() => process.exit());
 `;
 
-test("who left before its turn came costs the service nothing", async () => {
+test("clients that disconnect before being served cause no upstream requests", async () => {
   const service = await startRunning();
   const gateway = await start(service);
   expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
@@ -190,7 +190,7 @@ test("who left before its turn came costs the service nothing", async () => {
   expect(service.calls()).toHaveLength(2);
 });
 
-test("a proxy is not what the gateway is", async () => {
+test("refuses CONNECT, because the gateway is not a proxy", async () => {
   const { port } = await start(await startRunning());
   expect(await statusOf(port, "CONNECT service:80 HTTP/1.1", "Host: service")).toBe("400 Bad Request");
 });

@@ -23,7 +23,7 @@ async function open(takesUpgrades = true) {
   };
 }
 
-test("a request that offers HTTP/2 is answered like any other, as the last one of its connection", async () => {
+test("answers a request that offers HTTP/2, then closes the connection", async () => {
   const { socket, closed, answers } = await open();
   socket.setNoDelay(true);
   // Its body comes in pieces.
@@ -34,19 +34,22 @@ test("a request that offers HTTP/2 is answered like any other, as the last one o
   expect(await closed).toBe(false);
 });
 
-test("a connection that offers another protocol behind an unanswered request is closed", async () => {
+test("closes a connection that offers another protocol behind an unanswered request", async () => {
   const { socket, closed, read } = await open();
   socket.write(PLAIN + BODY + POST + BODY);
   expect([await closed, read()]).toEqual([false, ""]);
 });
 
-test.each([true, false])("what follows an offer is not lost in silence: %s", async (isTaken) => {
-  const { socket, closed, answers } = await open(isTaken);
-  for (let count = 1; count <= 3; count++) socket.write(PLAIN + BODY);
-  await answers(3);
-  socket.write(`GET /healthz HTTP/1.1\r\nHost: a\r\n${OFFER}\r\n\r\n${PLAIN}${BODY}`);
-  // Which of both depends on the version of Node.js.
-  await expect(
-    Promise.race([closed.then(() => "closed"), answers(5).then(() => "answered")]),
-  ).resolves.toMatch(/./);
-});
+test.each([true, false])(
+  "requests after an upgrade offer are answered, or the connection closes: %s",
+  async (isTaken) => {
+    const { socket, closed, answers } = await open(isTaken);
+    for (let count = 1; count <= 3; count++) socket.write(PLAIN + BODY);
+    await answers(3);
+    socket.write(`GET /healthz HTTP/1.1\r\nHost: a\r\n${OFFER}\r\n\r\n${PLAIN}${BODY}`);
+    // Which of both depends on the version of Node.js.
+    await expect(
+      Promise.race([closed.then(() => "closed"), answers(5).then(() => "answered")]),
+    ).resolves.toMatch(/./);
+  },
+);

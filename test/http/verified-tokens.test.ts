@@ -19,7 +19,7 @@ function startCallers() {
   return { callers: new CallerRegistry(), pass };
 }
 
-test("a token that the service goes on accepting stays verified", () => {
+test("a token stays verified while the service keeps accepting it", () => {
   const { callers, pass } = startCallers();
   /** A request that the service accepts: the standing with which it came. */
   const request = () => {
@@ -37,7 +37,7 @@ test("a token that the service goes on accepting stays verified", () => {
   expect(request()).toBe("unverified");
 });
 
-test("a caller is remembered as long as it has something under way", () => {
+test("a caller is remembered while it has work in progress", () => {
   const { callers, pass } = startCallers();
   const places = callers.quota({ total: 10, perCaller: 1 });
   const caller = callers.of("t0ken", "192.0.2.1");

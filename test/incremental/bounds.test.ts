@@ -26,7 +26,7 @@ const startWith = (opened: Promise<void>) =>
     return { json: { id: 7, description: "x".repeat(2_000) } };
   });
 
-test("the budget of requests is one for all pieces, and what is beyond it is an error in its own", async () => {
+test("payloads share one request budget; errors beyond it belong to their payload", async () => {
   const upstream = await startWith(Promise.resolve());
   const { url } = await startGateway({ upstream, env: { MAX_UPSTREAM_REQUESTS: "2" } });
   const { data, errors } = merge(await askIncrementally(url, { query: QUERY }, SIGNED_IN));
@@ -40,7 +40,7 @@ test("the budget of requests is one for all pieces, and what is beyond it is an 
 test.each([
   ["MAX_RESULT_FIELDS", "11"],
   ["MAX_RESULT_BYTES", "3000"],
-])("%s counts all pieces together", async (setting, value) => {
+])("%s limits all payloads together", async (setting, value) => {
   const upstream = await startWith(Promise.resolve());
   const { url } = await startGateway({ upstream, env: { [setting]: value } });
   const payloads = await askIncrementally(url, { query: QUERY }, SIGNED_IN);
@@ -49,7 +49,7 @@ test.each([
   expect(new Set(codes)).toEqual(new Set(["OPERATION_TOO_LARGE"]));
 });
 
-test("the deadline is one for all pieces: those that are not there by then fail, and the body ends", async () => {
+test("payloads share one deadline; late ones fail and the response ends", async () => {
   await withDeadline(async (deadlineMs) => {
     const upstream = await startWith(new Promise(() => {}));
     const { url } = await startGateway({ upstream, env: { REQUEST_TIMEOUT_MS: `${deadlineMs}` } });
@@ -62,7 +62,7 @@ test("the deadline is one for all pieces: those that are not there by then fail,
   });
 });
 
-test("a gateway that drains finishes the pieces of what it has begun", async () => {
+test("a draining gateway finishes the payloads of operations in progress", async () => {
   const { opened, open } = latch();
   const upstream = await startWith(opened);
   const gateway = await startGateway({ upstream });
@@ -73,7 +73,7 @@ test("a gateway that drains finishes the pieces of what it has begun", async () 
   expect(merge(await asking)).toMatchObject({ errors: [], failed: [] });
 });
 
-test("who does not read its pieces keeps its place", async () => {
+test("an operation with unread payloads keeps its permit", async () => {
   const { opened, open } = latch();
   const upstream = await startFake(async ({ path }) => {
     if (path.includes("experiments")) return { json: { ...EXPERIMENT, experiment_group: "ada.mnist.2" } };

@@ -14,14 +14,14 @@ async function start(experiment: object = EXPERIMENT) {
   return { ask, calls: upstream.inOrder, gateway };
 }
 
-test("a deferred fragment follows the rest, and its reads begin after those of the rest", async () => {
+test("a deferred fragment is read and delivered after the initial result", async () => {
   const { ask, calls } = await start();
   const payloads = await ask(DEFERRED);
   expect(payloads).toEqual(PIECES);
   expect(calls()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/builds/7/"]);
 });
 
-test("each fragment delivers all that it selects, also what comes at once or in another fragment", async () => {
+test("each fragment delivers its whole selection, even fields already in other payloads", async () => {
   const { ask, calls } = await start();
   const payloads = await ask(`{
     experiment(id: "ada.mnist.3") {
@@ -57,7 +57,7 @@ test("each fragment delivers all that it selects, also what comes at once or in 
   expect(calls()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/builds/7/"]);
 });
 
-test("a fragment of which everything is skipped is delivered without fields", async () => {
+test("a fragment with all fields skipped is delivered without fields", async () => {
   const { ask } = await start();
   const payloads = await ask(
     `{ experiment(id: "ada.mnist.3") { status ... @defer { id @skip(if: true) } } }`,
@@ -69,7 +69,7 @@ test("a fragment of which everything is skipped is delivered without fields", as
   });
 });
 
-test("a fragment that is deferred twice at one place is delivered once", async () => {
+test("a fragment deferred twice at one path is delivered once", async () => {
   const { ask } = await start();
   const payloads =
     await ask(`{ experiment(id: "ada.mnist.3") { ...A @defer ...A @defer ... { ...A @defer } } }
@@ -80,7 +80,7 @@ test("a fragment that is deferred twice at one place is delivered once", async (
   ]);
 });
 
-test("fragments whose deferred spreads double at each level are refused, also without fields", async () => {
+test("refuses fragments whose deferred spreads double per level, even without fields", async () => {
   const { ask, calls } = await start();
   const levels = Array.from({ length: 14 }, (_, level) => {
     const spread = `...f${level + 1} @defer`;
@@ -93,7 +93,7 @@ test("fragments whose deferred spreads double at each level are refused, also wi
   expect(calls()).toEqual([]);
 });
 
-test("fragments of introspection, as many as there may be, are refused when they are too many parts", async () => {
+test("refuses deferred introspection fragments that produce too many pending parts", async () => {
   const { gateway } = await start();
   const many = Array.from({ length: 90 }, () => "... @defer { name }").join(" ");
   const query = `{ __schema { types { fields { ${many} } } } }`;
@@ -102,7 +102,7 @@ test("fragments of introspection, as many as there may be, are refused when they
   ]);
 });
 
-test("nothing is announced or sent for what has become null", async () => {
+test("announces and sends nothing for values that have become null", async () => {
   const { ask, calls } = await start();
   const payloads = await ask(`{
     experiment(id: "ada.mnist.4") { status ... @defer { buildJob { description } statuses { totalCount } } }
@@ -112,7 +112,7 @@ test("nothing is announced or sent for what has become null", async () => {
   expect(calls()).toEqual(["GET ada/mnist/experiments/4/"]);
 });
 
-test("an error of a deferred field is told in its piece, and one that leaves nothing of the fragment fails it", async () => {
+test("deferred errors are reported in their payload; propagating ones fail the fragment", async () => {
   const { ask } = await start({ ...EXPERIMENT, build_job: "ada.mnist.builds.8" });
   const payloads = await ask(`{
     experiment(id: "ada.mnist.3") {
@@ -135,7 +135,7 @@ test.each([
   "... @defer { buildJob { status } } ... @defer { buildJob { id commit } }",
   "... @defer { buildJob { status } } buildJob { id ... @defer { commit } }",
   "... @defer { buildJob { status } } ... @defer { buildJob { id commit ... @defer { dockerfile } } }",
-])("what an error has made null stays null, whichever part has more of it: %s", async (fields) => {
+])("a value nulled by an error stays null across payloads: %s", async (fields) => {
   const { ask } = await startBefore(({ path }) => {
     if (path.includes("/builds/")) return { json: { detail: "No." }, status: 403 };
     const list = { count: 2, next: null, results: [EXPERIMENT, { ...EXPERIMENT, id: 4 }] };
@@ -148,7 +148,7 @@ test.each([
   expect(merge(await ask(list)).data).toEqual({ project: { experiments: { nodes } } });
 });
 
-test("what every object inherits is no part of a result, although a name in it is the same", async () => {
+test("result keys named like inherited object properties do not expose them", async () => {
   const { url } = await startBefore(() => ({ json: { detail: "No." }, status: 403 }));
   const query = `{ constructor: project(id: "ada.mnist") { fromEntries: description }
     toString: node(id: "node-1") { hostname } ... @defer { gateway { version } } }`;
@@ -157,7 +157,7 @@ test("what every object inherits is no part of a result, although a name in it i
   expect(Object.fromEntries).toBeTypeOf("function");
 });
 
-test("what a mutation returns may be deferred: it is read after the command", async () => {
+test("a deferred fragment of a mutation's payload is read after the command", async () => {
   const upstream = await startBuilt();
   const { url } = await startGateway({ upstream });
   const query = `mutation { stopExperiment(id: "ada.mnist.3", force: true) {

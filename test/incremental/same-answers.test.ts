@@ -41,7 +41,7 @@ test.each([
   [0.1, "lists", LISTS, 20],
   [0.5, "lists", LISTS, 20],
 ] as const)(
-  "with %d of the service's addresses failing, merged pieces of %s are the whole result except where an error stays in its piece",
+  "at failure rate %d, merged %s equal whole results except payload-local errors",
   async (share, _, operations, most) => {
     // Without lists by ids: of those the gateway remembers for a while that the service refused them.
     const ask = await startBoth(share, true);

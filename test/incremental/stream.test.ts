@@ -36,7 +36,7 @@ const missing = (index: number) => ({
   extensions: { code: "NOT_FOUND" },
 });
 
-test("the items of a list follow those that come with it, in their order, and their reads begin after those", async () => {
+test("streamed items follow the initial items in order, and are read afterwards", async () => {
   const { ask, calls } = await start();
   const payloads = await ask(NODES);
   expect(payloads[0]).toEqual({
@@ -52,7 +52,7 @@ test("the items of a list follow those that come with it, in their order, and th
   expect(others.toSorted()).toEqual(["GET ada/mnist/builds/2/", "GET ada/mnist/builds/3/"]);
 });
 
-test("a list that one of its items makes null has the error of that, and no items behind it", async () => {
+test("a streamed list nulled by an item reports the error and ends", async () => {
   const { ask } = await start();
   const { data, errors, failed } = merge(await ask(NODES.replace("buildJob", "status $&")));
   expect(data).toEqual({ project: { experiments: { nodes: [{ status: "RUNNING", ...built(1) }] } } });
@@ -60,20 +60,23 @@ test("a list that one of its items makes null has the error of that, and no item
   expect(failed).toEqual([PATH]);
 });
 
-test.each([{ count: 3 }, { count: 9 }, { on: false }])("nothing follows with %j", async (variables) => {
-  const { ask } = await start();
-  const payloads = await ask(NODES, variables);
-  expect(payloads).toMatchObject([{ errors: [missing(1)] }]);
-  expect(payloads[0]).not.toHaveProperty("hasNext");
-});
+test.each([{ count: 3 }, { count: 9 }, { on: false }])(
+  "sends no further payload with %j",
+  async (variables) => {
+    const { ask } = await start();
+    const payloads = await ask(NODES, variables);
+    expect(payloads).toMatchObject([{ errors: [missing(1)] }]);
+    expect(payloads[0]).not.toHaveProperty("hasNext");
+  },
+);
 
-test("a list in a fragment that is spread again, and deferred there, comes once", async () => {
+test("delivers a list once when its fragment is also spread with @defer", async () => {
   const { ask } = await start();
   const fragment = `fragment Runs on ExperimentConnection { ${NODES} }`;
   expect(merge(await ask("...Runs ... @defer { ...Runs }", {}, fragment)).data).toEqual(WHOLE);
 });
 
-test("a count below zero is an error of the list", async () => {
+test("a negative initialCount is an error of the list", async () => {
   const { ask } = await start();
   expect(await ask(NODES, { count: -1 })).toMatchObject([
     { errors: [{ message: "initialCount: expected 0 or more, got -1" }] },

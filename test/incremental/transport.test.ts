@@ -30,12 +30,12 @@ const events = (...payloads: readonly string[]): string =>
 /** The text of a response without the comments of an event stream. */
 const textOf = async (response: Response) => (await response.text()).replaceAll(/^:\n\n/gm, "");
 
-describe("pieces come in the form that the caller accepts", () => {
+describe("incremental delivery by the Accept header", () => {
   test.each([
     "multipart/mixed",
     // Apollo Client's handlers and urql put these in front of JSON.
     "multipart/mixed;incrementalSpec=v0.2,application/graphql-response+json,application/json;q=0.9",
-  ])("%s", async (accept) => {
+  ])("sends multipart payloads for %s", async (accept) => {
     const { url } = await start();
     const response = await ask(url, accept);
     expect([response.status, response.headers.get("content-type")]).toEqual([200, TYPE]);
@@ -44,7 +44,7 @@ describe("pieces come in the form that the caller accepts", () => {
     expect(await response.text()).toBe(parts(FIRST, SECOND));
   });
 
-  test("as of August 2022, each part has its path", async () => {
+  test("uses the format of August 2022, with a path per payload", async () => {
     const { url } = await start();
     const accept = 'multipart/mixed; boundary="-"; deferSpec=20220824, application/json';
     const response = await ask(url, accept);
@@ -66,7 +66,7 @@ describe("pieces come in the form that the caller accepts", () => {
     "application/json, multipart/mixed;q=0",
     'multipart/mixed; subscriptionSpec="1.0", application/json',
     "*/*",
-  ])("%s: one whole result", async (accept) => {
+  ])("sends one whole result for %s", async (accept) => {
     const { url } = await start();
     const response = await ask(url, accept);
     expect(response.headers.get("content-type")).toContain("application/json");
@@ -82,14 +82,14 @@ test.each([
   ["multipart/mixed", parts],
   ["text/event-stream", events],
   ["multipart/mixed, application/json", String],
-])("a result with no later part comes, to a caller who accepts %s, in one piece", async (accept, form) => {
+])("sends a result without deferred parts as one payload for %s", async (accept, form) => {
   const { url } = await start();
   const response = await ask(url, accept, QUERY.replace("@defer(", "@defer(if: false, "));
   expect(response.status).toBe(200);
   expect((await textOf(response)).trimEnd()).toBe(form(WHOLE).trimEnd());
 });
 
-test("compressed pieces are sent when they are there", async () => {
+test("sends compressed payloads as soon as they are ready", async () => {
   const { opened, open } = latch();
   const { url } = await start(opened);
   const response = await ask(url, "multipart/mixed", QUERY, { "accept-encoding": "gzip" });
@@ -103,7 +103,7 @@ test("compressed pieces are sent when they are there", async () => {
   expect(text).toBe(parts(FIRST, SECOND));
 });
 
-test("the report and the explanation of an operation are of all its pieces", async () => {
+test("an operation's log line and explanation cover all its payloads", async () => {
   const { url, logged } = await start();
   const response = await ask(url, "multipart/mixed", QUERY, { "x-rungraph-explain": "1" });
   const payloads: PieceJson[] = [];

@@ -12,7 +12,7 @@ async function connect(upstream: { readonly url: string }, env: Record<string, s
   return { client, gateway };
 }
 
-test("a query over a WebSocket may come in pieces", async () => {
+test("a query over a WebSocket can be delivered incrementally", async () => {
   const { client, gateway } = await connect(await startBuilt());
   const payloads: unknown[] = [];
   for await (const payload of client.iterate({ query: DEFERRED })) payloads.push(payload);
@@ -23,7 +23,7 @@ test("a query over a WebSocket may come in pieces", async () => {
 });
 
 test.each(["completes it", "closes its connection"])(
-  "a client that %s before the first piece frees its place, and its requests end",
+  "a client that %s before any payload frees its permit and requests",
   async (what) => {
     let open = 0;
     const url = await listen((_, response) => {

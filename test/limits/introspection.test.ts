@@ -4,15 +4,15 @@ import { startDemoGateway } from "../support/demo-gateway.ts";
 import { sendTo } from "../support/raw-requests.ts";
 import GUESSES from "./guesses.json" with { type: "json" };
 
-describe("the schema through introspection", () => {
-  test("can be asked for, however shallow operations must be", async () => {
+describe("schema introspection", () => {
+  test("works however low MAX_DEPTH is", async () => {
     const { ask } = await startDemoGateway({ env: { MAX_DEPTH: "1" } });
     const { data, errors } = await ask<IntrospectionQuery, object>(getIntrospectionQuery());
     expect(errors).toBeUndefined();
     expect(buildClientSchema(data).getType("Experiment")).toBeDefined();
   });
 
-  test("is refused when an operation selects fields of types of fields, again and again", async () => {
+  test("refuses operations that nest fields and types repeatedly", async () => {
     const { ask } = await startDemoGateway();
     const round = (rest: string) => `fields { type { ${rest} } }`;
     const { data, errors } = await ask<unknown, object>(
@@ -22,7 +22,7 @@ describe("the schema through introspection", () => {
     expect(errors?.[0]?.extensions["code"]).toBe("GRAPHQL_VALIDATION_FAILED");
   });
 
-  test.each(GUESSES)("that is hidden is not told by a guess: $query", async ({ query, variables }) => {
+  test.each(GUESSES)("suggests no schema names when off: $query", async ({ query, variables }) => {
     const { ask, calls } = await startDemoGateway({ env: { INTROSPECTION: "off" } });
     const { errors = [] } = await ask<unknown, object>(query, variables);
     expect(errors.length).toBeGreaterThan(0);
@@ -30,7 +30,7 @@ describe("the schema through introspection", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("that is hidden is not told by a guess in an export", async () => {
+  test("suggests no schema names in an export when off", async () => {
     const { url } = await startDemoGateway({ env: { INTROSPECTION: "off" } });
     const { text } = await sendTo(`${url}/export/ada.mnist/runs.csv?filter={"statuse":[]}`, {
       method: "GET",
@@ -41,7 +41,7 @@ describe("the schema through introspection", () => {
   });
 
   test.each([getIntrospectionQuery(), "{ __schema { types { name } } }", `{ __type(name: "Job") { name } }`])(
-    "that is hidden is not shown",
+    "returns no schema when off",
     async (query) => {
       const { ask } = await startDemoGateway({ env: { INTROSPECTION: "off" } });
       const { data, errors } = await ask<unknown, object>(query);
@@ -54,7 +54,7 @@ describe("the schema through introspection", () => {
   test.each([
     ["on", true],
     ["off", false],
-  ])("has its GraphiQL page when GRAPHIQL is %s", async (GRAPHIQL, isThere) => {
+  ])("has its GraphiQL page depending on GRAPHIQL=%s", async (GRAPHIQL, isThere) => {
     const { url } = await startDemoGateway({ env: { GRAPHIQL } });
     const { text } = await sendTo(`${url}/graphql`, { method: "GET", headers: { accept: "text/html" } });
     expect(text.includes("<html")).toBe(isThere);

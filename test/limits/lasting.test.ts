@@ -34,7 +34,7 @@ async function unread(fixture: Fixture) {
   return { received, closed };
 }
 
-test("a download that drips ends after the read timeout and gives its place back", async () => {
+test("a trickling download ends after READ_TIMEOUT_MS and frees its permit", async () => {
   const fixture = await startFixture({ env: ONE_DOWNLOAD });
   await fixture.accept("ada");
   const { received } = await unread(fixture);
@@ -57,7 +57,7 @@ async function readOn(fixture: Fixture, received: IncomingMessage): Promise<numb
   return bytes;
 }
 
-test("a download that is read slowly but steadily arrives whole, also where it is longer than all that may wait", async () => {
+test("a slowly but steadily read download completes, even beyond MAX_WAITING_BYTES", async () => {
   const idleMs = 123_456;
   const env = { ...ONE_DOWNLOAD, MAX_WAITING_BYTES: "1000000", UPSTREAM_IDLE_TIMEOUT_MS: `${idleMs}` };
   const fixture = await startFixture({ env });
@@ -81,7 +81,7 @@ test("a download that is read slowly but steadily arrives whole, also where it i
   expect(fixture.now() - began).toBeGreaterThan(READ_TIMEOUT_MS);
 });
 
-test("a WebSocket is not read from while many of its documents are unanswered", async () => {
+test("pauses reading a WebSocket while many of its documents are unanswered", async () => {
   const fixture = await startFixture();
   const { socket, tell } = await openSocket(fixture, ADA);
   stopwatchRuns();
@@ -104,7 +104,7 @@ test("a WebSocket is not read from while many of its documents are unanswered", 
   expect(documents - answered).toBeLessThan(64);
 });
 
-test("a WebSocket that is not initialized in time is closed", async () => {
+test("closes a WebSocket that is not initialized in time", async () => {
   const fixture = await startFixture();
   const timers = vi.spyOn(globalThis, "setTimeout");
   const { closed } = await openSocket(fixture, ADA, false);
@@ -125,7 +125,7 @@ async function pass(fixture: Fixture, { socket, tell }: Awaited<ReturnType<typeo
   }
 }
 
-test("a WebSocket without a subscription for a minute is closed", async () => {
+test("closes a WebSocket after a minute without a subscription", async () => {
   const fixture = await startFixture();
   const opened = await openSocket(fixture, ADA);
   const completed = new Promise<void>((resolve) =>
@@ -139,7 +139,7 @@ test("a WebSocket without a subscription for a minute is closed", async () => {
   expect(await opened.closed).toBe(1000);
 });
 
-test("a WebSocket with a subscription stays open for longer than a minute, until the last one has ended", async () => {
+test("keeps a WebSocket open beyond a minute until its last subscription ends", async () => {
   const fixture = await startFixture();
   await fixture.accept("ada");
   const opened = await openSocket(fixture, ADA);

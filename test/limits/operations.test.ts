@@ -3,7 +3,7 @@ import { startDemoGateway } from "../support/demo-gateway.ts";
 
 const LIMITS = { MAX_DEPTH: "15", MAX_TOKENS: "4000", MAX_ROOT_FIELDS: "10" };
 
-describe("limits of an operation", () => {
+describe("operation limits", () => {
   const many = (count: number, field: (index: number) => string) =>
     Array.from({ length: count }, (_, index) => field(index)).join(" ");
   /** An experiment with so many levels in all. */
@@ -39,7 +39,7 @@ describe("limits of an operation", () => {
       "{ ...A } fragment A on Query { viewer { id } ...A }",
       "GRAPHQL_VALIDATION_FAILED",
     ],
-  ])("one %s is refused, and nothing of it is sent", async (_, query, code) => {
+  ])("refuse an operation %s before anything is sent", async (_, query, code) => {
     const { ask, calls } = await startDemoGateway({ env: LIMITS });
     const { data, errors = [] } = await ask<unknown, object>(query);
     expect(data).toBeUndefined();
@@ -53,7 +53,7 @@ describe("limits of an operation", () => {
     ["hundreds of aliases at its root", `{ ${many(400, (index) => `v${index}: viewer { id }`)} }`],
     ["10 commands", `mutation { ${many(10, stop)} }`],
     ["one login", `mutation { login(input: { username: "ada", password: "ada-demo" }) { token } }`],
-  ])("one of %s is run", async (_, query) => {
+  ])("allow an operation of %s", async (_, query) => {
     const { ask } = await startDemoGateway({ env: LIMITS });
     const { errors = [] } = await ask<unknown, object>(query);
     expect(errors.filter(({ extensions }) => String(extensions["code"]).startsWith("OPERATION_"))).toEqual(

@@ -25,7 +25,7 @@ async function start() {
   return gateway;
 }
 
-test("the plans of short documents with many conditions are bounded by DOCUMENT_CACHE_BYTES", async () => {
+test("DOCUMENT_CACHE_BYTES bounds the plans of short documents with many conditions", async () => {
   const { post, condition } = await start();
   const run = async (number: number): Promise<void> => {
     for (let combination = 0; combination < 2 ** CONDITIONS.length; combination++) {
@@ -54,7 +54,7 @@ test.each([
   ],
   ["ones that name no field", (index: number) => `query Q${index} { gateway { ${repeat("none", 3_000)} } }`],
   ["ones that are cut short", (index: number) => `query Q${index} { gateway { ${repeat("version", 3_000)} `],
-])("different documents are kept up to 16 MB in all: %s", async (_, documentOf) => {
+])("keeps different documents up to 16 MB in total: %s", async (_, documentOf) => {
   const { post, condition } = await start();
   await (await post({ query: "{ gateway { version } }" })).text();
   const { heapBytes: before } = await condition();

@@ -14,7 +14,7 @@ const many = <Value>(count: number, valueOf: (index: number) => Value): Value[] 
 test.each([
   ["without a token", () => null],
   ["with invented tokens", (index: number) => `invented${index}`],
-])("idle WebSockets %s keep nobody at their address out", async (_, tokenOf) => {
+])("idle WebSockets %s block no other caller at their address", async (_, tokenOf) => {
   const fixture = await startFixture({ env: { MAX_SUBSCRIPTIONS: "16", MAX_SUBSCRIPTIONS_PER_TOKEN: "1" } });
   await fixture.accept("ada", "bob");
   const known = await openSocket(fixture, { token: "bob" });
@@ -26,7 +26,7 @@ test.each([
   expect(await Promise.race([once(known.socket, "message"), known.closed])).toBeInstanceOf(Array);
 });
 
-test("a WebSocket signs in although it has the last place of all, also behind handshakes that fail", async () => {
+test("a WebSocket with the last permit signs in, even after failed handshakes", async () => {
   const fixture = await startFixture({ env: { MAX_SUBSCRIPTIONS: "1", MAX_SUBSCRIPTIONS_PER_TOKEN: "1" } });
   for (let times = 0; times < 3; times++)
     expect(await statusOf(fixture.url, "GET /graphql HTTP/1.1", "Host: a", WEB_SOCKET.slice(0, 66))).toBe(
@@ -35,7 +35,7 @@ test("a WebSocket signs in although it has the last place of all, also behind ha
   expect((await openSocket(fixture, { token: "invented1" })).outcome).toBe("in");
 });
 
-test("120 event streams that one token opens at once are all open, however few operations it may have", async () => {
+test("one token opens 120 event streams at once although MAX_OPERATIONS_PER_TOKEN is 1", async () => {
   const fixture = await startFixture({ env: { ...DEFAULTS, MAX_OPERATIONS_PER_TOKEN: "1" } });
   await fixture.accept("ada");
   const fields = many(90, (index) => `f${index}: name`).join(" ");
@@ -61,7 +61,7 @@ test("120 event streams that one token opens at once are all open, however few o
 test.each([
   ["whom the proxy names", "1"],
   ["who share the proxy's address", ""],
-])("200 sign-ins of a stranger do not refuse 40 others %s, nor one who is signed in", async (_, trusted) => {
+])("200 unverified sign-ins block neither 40 others %s nor a signed-in caller", async (_, trusted) => {
   const fixture = await startFixture({ env: { ...DEFAULTS, TRUSTED_PROXIES: trusted } });
   await fixture.accept("ada");
   const unverifiedCaller = many(200, () => ({ token: null, forwarded: "10.0.0.1" }));
@@ -86,7 +86,7 @@ test.each([
   });
 });
 
-test("an operation whose body has not come does not give way to callers without a token", async () => {
+test("callers without a token do not preempt an operation awaiting its body", async () => {
   const fixture = await startFixture({ env: { MAX_OPERATIONS: "1" } });
   await fixture.accept("ada", "bob");
   const idle = await ENTER.POST(fixture, { token: "ada" }, "idle");

@@ -11,7 +11,7 @@ async function fillAddress(fixture: Fixture) {
     expect((await ENTER.download(fixture, { token }, "active")).outcome).toBe("in");
 }
 
-test("a token that the service rejects shares the places of its address again", async () => {
+test("a token rejected by the service shares its address's permits again", async () => {
   const fixture = await startFixture({ env: DOWNLOADS });
   await fixture.accept("ada");
   const download = async (token: string) => (await ENTER.download(fixture, { token }, "active")).outcome;
@@ -21,7 +21,7 @@ test("a token that the service rejects shares the places of its address again", 
   expect([await download("invented1"), await download("ada")]).toEqual(["in", 429]);
 });
 
-test("a token that the service has not accepted for ten minutes shares the places of its address again", async () => {
+test("a token not accepted for ten minutes shares its address's permits again", async () => {
   const fixture = await startFixture({ env: DOWNLOADS });
   await fixture.accept("ada");
   await fillAddress(fixture);
@@ -30,7 +30,7 @@ test("a token that the service has not accepted for ten minutes shares the place
   expect((await ENTER.download(fixture, { token: "ada" }, "active")).outcome).toBe(429);
 });
 
-test("an invented token is not verified by a sign-in with the credentials of another", async () => {
+test("signing in with another user's credentials does not verify an invented token", async () => {
   const fixture = await startFixture({ env: DOWNLOADS });
   const token = "invented-mine";
   const signIn = `mutation { login(input: { username: "u${AT_ONCE}", password: "x" }) { token user { username } } }`;

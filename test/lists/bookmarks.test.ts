@@ -18,7 +18,7 @@ const ROWS = [1, null, undefined, 4, 5].map((id) => ({
 const namesOf = (...ids: number[]) => ids.map((id) => ({ uniqueName: `ada.mnist.jobs.${id}` }));
 
 test.each([1, 2, 3, 4, undefined])(
-  "bookmarks whose records are gone are left out, and pages of %s go on after them",
+  "omits bookmarks of missing records, and pages of %s continue after them",
   async (first) => {
     const { ask } = await startRows(ROWS);
     const found: object[] = [];
@@ -36,7 +36,7 @@ test.each([1, 2, 3, 4, undefined])(
   },
 );
 
-test("the cursor of an item points after it, also where one before it is left out, and what another user keeps is not the caller's", async () => {
+test("cursors account for omitted items; others' bookmarks are not the caller's", async () => {
   const { ask } = await startRows(ROWS, {}, { id: 5, bookmarked: false });
   const { edges } = listIn(await ask(QUERY), "user.bookmarks");
   const query = QUERY.replace("uniqueName", "uniqueName isBookmarked");

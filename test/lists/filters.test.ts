@@ -8,7 +8,7 @@ const listWith = (list: string, args: string) => inProject(`${list}(${args}) { t
 const NO_RUNS = (list: string) => ({ data: { project: { [list]: { totalCount: 0 } } } });
 
 test.each(FILTERS)(
-  "a typed filter is written in the language of the server: $list: $filter",
+  "translates a typed filter into the server's language: $list: $filter",
   async ({ list, filter, written }) => {
     const { ask, filters } = await startRows([]);
     expect(await ask(listWith(list, `filter: ${filter}`))).toEqual(NO_RUNS(list));
@@ -16,7 +16,7 @@ test.each(FILTERS)(
   },
 );
 
-test("a server whose language the gateway does not write takes a query, and a filter that says nothing", async () => {
+test("a server without a known filter language accepts query and empty filters", async () => {
   const { ask, service } = await startRows([], {
     UPSTREAM_PROFILE: profileFile("extends: polyaxon-0.4\nfilters: {language: null}"),
   });
@@ -25,7 +25,7 @@ test("a server whose language the gateway does not write takes a query, and a fi
 });
 
 test.each(["status:failed&limit=9&offset=1", "name:a b+c%20d", "tags:ü#é?x=1", ""])(
-  "the text %j reaches the server as one parameter; an empty one is not sent",
+  "sends the query %j as one parameter, or none when empty",
   async (query) => {
     const { ask, service } = await startRows([{ id: 1 }]);
     await ask(listWith("jobs", `first: 3, query: "${query}"`));

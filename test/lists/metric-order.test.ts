@@ -24,9 +24,9 @@ const LIST = "GET ada/mnist/experiments?group=1";
 const LARGEST = { by: { metric: "loss" }, direction: "DESC" };
 const HAS_LOSS = "metric.loss%3A%3E%3D-1e308";
 
-describe("the order by a metric", () => {
+describe("ordering by a metric", () => {
   test.each(POLYAXON)(
-    "has the runs that have a number of it, in both directions, with %s",
+    "returns only runs with a numeric value, in both directions, with %s",
     async (profile) => {
       const { ask, calls } = await startProfile(profile);
       const listed = async (order: object) => listIn(await ask(QUERY, { order }), "group.experiments");
@@ -49,7 +49,7 @@ describe("the order by a metric", () => {
     [{ filter: { metrics: { name: "accuracy" } } }, "metric.accuracy:>=-1e308,metric.loss:>=-1e308"],
     [{ filter: { statuses: "FAILED" }, query: "id:1" }, "status:failed,metric.loss:>=-1e308,id:1"],
     [{ order: { by: { metric: "f1-score" }, direction: "ASC" } }, "metric.f1-score:>=-1e308"],
-  ])("with %j, the server filters by %s", async (variables, filter) => {
+  ])("with %j filters upstream by %s", async (variables, filter) => {
     const { ask, filters } = await startRows([{ id: 1, last_metric: { loss: 1, "f1-score": 1 } }]);
     await ask(QUERY, { order: LARGEST, ...variables });
     expect(filters()).toEqual([filter]);
@@ -59,7 +59,7 @@ describe("the order by a metric", () => {
 const UNKNOWN = 'order.by.metric: expected a metric of the list, got "lss", which no experiment has';
 
 test.each(UNKNOWN_METRICS)(
-  "a metric that no experiment has is told: $what",
+  "reports a metric that no experiment has: $what",
   async ({ direction, pages, requests, known }) => {
     let page = 0;
     const { ask, service } = await startBefore(() => {
@@ -86,14 +86,14 @@ test("a misspelt metric is told with ten of the names that there are", async () 
   ]);
 });
 
-test("a list without experiments is empty by any metric", async () => {
+test("a list without experiments is empty when ordered by any metric", async () => {
   const { ask } = await startRows([]);
   expect(await ask(inProject(`experiments(order: { by: { metric: "lss" } }) { totalCount }`))).toEqual({
     data: { project: { experiments: { totalCount: 0 } } },
   });
 });
 
-test("a server of a file is asked in its own parameters", async () => {
+test("sends the metric order parameters defined in a profile file", async () => {
   const profile =
     'extends: polyaxon-0.4\nmetricOrders: {DESC: {order_by: "metrics/{metric}", direction: desc}}';
   const { ask, calls } = await startRows([], { UPSTREAM_PROFILE: profileFile(profile) });

@@ -13,7 +13,7 @@ const badPage = (message: string, upstream: object = {}, code = "UPSTREAM_BAD_RE
   ],
 });
 
-describe("of the link to the next page that a service gives,", () => {
+describe("a next-page link from the service", () => {
   /** The second request that a link causes: path and query, or nothing. */
   async function secondOf(next: unknown) {
     const other = await startFake(() => ({ json: { results: [{ id: 2 }] } }));
@@ -28,7 +28,7 @@ describe("of the link to the next page that a service gives,", () => {
     return { answer, second: service.seen()[1]?.path, headers: service.seen()[1]?.headers };
   }
 
-  test.each(LINKS)("only known parameters are taken: $what", async ({ next, query }) => {
+  test.each(LINKS)("contributes only known parameters: $what", async ({ next, query }) => {
     const { answer, second, headers } = await secondOf(next);
     expect(answer.data.thing.page && idsOfPage(answer.data.thing.page)).toEqual([1, 2]);
     expect(second).toBe(`/api/v1/ada/mnist/experiments/42/statuses?${query}`);
@@ -41,7 +41,7 @@ describe("of the link to the next page that a service gives,", () => {
     ["nothing", undefined],
     ["a number", 7],
     ["an object", { href: "/x?offset=1" }],
-  ])("%s means that there is none", async (_, next) => {
+  ])("that is %s means there is no next page", async (_, next) => {
     const { answer, second } = await secondOf(next);
     expect(answer.data.thing.page).toMatchObject({
       nodes: [{ internalId: "1" }],
@@ -51,7 +51,7 @@ describe("of the link to the next page that a service gives,", () => {
   });
 
   test.each(["http://[", "http://:80x/?offset=1", "//", `/x?offset=1&a=${"a".repeat(8_000)}`])(
-    "one that is no URL, or too long, is an error: %.40s",
+    "that is too long or not a URL is an error: %.40s",
     async (next) => {
       const { answer, second } = await secondOf(next);
       expect(outcomeOf(answer)).toEqual(badPage("The service's link to the next page cannot be read."));
@@ -60,7 +60,7 @@ describe("of the link to the next page that a service gives,", () => {
   );
 });
 
-describe("page links that lead in a circle end the walk with an error", () => {
+describe("pagination ends with an error when page links lead in a circle", () => {
   test.each([
     ["to the same page", ["?offset=1", "?offset=1"], 2],
     ["to the first page", ["?"], 1],
@@ -81,7 +81,7 @@ describe("page links that lead in a circle end the walk with an error", () => {
 test.each([
   ["with one item each", [{ id: 1 }]],
   ["that are all empty", []],
-])("a list of very many pages %s is PAGE_LIMIT_REACHED after a hundred", async (_, results) => {
+])("returns PAGE_LIMIT_REACHED after a hundred pages %s", async (_, results) => {
   let asked = 0;
   const service = await startFake(() => ({
     json: { results, next: ++asked < 150 ? `?offset=${asked}` : null },
@@ -93,7 +93,7 @@ test.each([
   expect(asked).toBe(100);
 });
 
-test("a list of a hundred pages is read whole, as far as the budget of the operation goes", async () => {
+test("reads all hundred pages of a list, within the operation's request budget", async () => {
   const service = await startPaging(rowsOf(100), 1);
   const { page } = await openList(service);
   expect(idsOfPage(await page({ first: 200 }))).toHaveLength(100);
@@ -102,7 +102,7 @@ test("a list of a hundred pages is read whole, as far as the budget of the opera
   expect(service.calls()).toHaveLength(103);
 });
 
-describe("a page that is none, of whatever the service answers,", () => {
+describe("an upstream page", () => {
   const noPage =
     "The service's answer cannot be used: results is missing or of another type than documented.";
 
@@ -121,7 +121,7 @@ describe("a page that is none, of whatever the service answers,", () => {
     ["a fraction", 1.5],
     ["null", null],
     ["a number beyond 32 bits", 3_000_000_000],
-  ])("that counts %s has no totalCount and is a page all the same", async (_, count) => {
+  ])("whose count is %s is accepted without a totalCount", async (_, count) => {
     const { tryPage } = await openList(await startFake(() => ({ json: { count, results: [{ id: 1 }] } })));
     const answer = await tryPage();
     expect(answer.errors).toBeUndefined();

@@ -29,15 +29,18 @@ describe("a page at an offset", () => {
     [{ first: 5, offset: 0 }, [5, false, true], "&limit=6"],
     [{ offset: 10 }, [20, true, true], "&offset=10"],
     [{ first: 5, offset: 999_999_999 }, [0, true, false], "&limit=7&offset=999999998"],
-  ] as const)("%j is one request", async (args, [length, hasPreviousPage, hasNextPage], parameters) => {
-    const { ask, calls } = await startProfile();
-    const { ids, ...rest } = pageOf(await ask(QUERY, args));
-    expect(ids).toHaveLength(length);
-    expect(rest).toEqual({ hasPreviousPage, hasNextPage, totalCount: 46 });
-    expect(calls()).toEqual([`${LIST}${parameters}`]);
-  });
+  ] as const)(
+    "with %j takes one request",
+    async (args, [length, hasPreviousPage, hasNextPage], parameters) => {
+      const { ask, calls } = await startProfile();
+      const { ids, ...rest } = pageOf(await ask(QUERY, args));
+      expect(ids).toHaveLength(length);
+      expect(rest).toEqual({ hasPreviousPage, hasNextPage, totalCount: 46 });
+      expect(calls()).toEqual([`${LIST}${parameters}`]);
+    },
+  );
 
-  test("goes on by its cursor; of an empty list has nothing before it", async () => {
+  test("continues by cursor, and has no previous page in an empty list", async () => {
     const { ask, calls } = await startRows(Array.from({ length: 30 }, (_, index) => ({ id: index + 1 })));
     const page = await ask(QUERY, { first: 3, offset: 20 });
     const after = listOf(page).pageInfo.endCursor;

@@ -29,7 +29,7 @@ const numbers = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 test.each(Object.keys(CHILD_LISTS) as ChildList[])(
-  "without `first`, %s is the first page of the service, in exactly one request",
+  "without `first`, %s returns the service's first page with exactly one request",
   async (list) => {
     const service = await startPaging(rowsOf(45));
     const { page } = await openList(service, list);
@@ -44,7 +44,7 @@ test.each(Object.keys(CHILD_LISTS) as ChildList[])(
 );
 
 test.each(["polyaxon-0.2", "document"])(
-  "a list without `first` gives at most MAX_PAGE_SIZE items of a longer page, by the same request, with %s",
+  "without `first`, one request returns at most MAX_PAGE_SIZE items with %s",
   async (UPSTREAM_PROFILE) => {
     const service = await startPaging(rowsOf(1_300), 1_200);
     const { page } = await openList(service, LIST, { UPSTREAM_PROFILE, MAX_PAGE_SIZE: "500" });
@@ -56,7 +56,7 @@ test.each(["polyaxon-0.2", "document"])(
   },
 );
 
-test("metricSeries has all points of a page longer than MAX_PAGE_SIZE", async () => {
+test("metricSeries returns all points of a page longer than MAX_PAGE_SIZE", async () => {
   const results = numbers(1, 30).map((id) => ({ id, created_at: `${id}`, values: { loss: id } }));
   const service = await startFake(() => ({ json: { count: 30, next: null, results } }));
   const { ask } = await startGateway({ upstream: service, env: { MAX_PAGE_SIZE: "5" } });
@@ -65,12 +65,12 @@ test("metricSeries has all points of a page longer than MAX_PAGE_SIZE", async ()
   });
 });
 
-describe("a cursor that somebody wrote", () => {
+describe("a forged cursor", () => {
   /** The cursor with a position of its own, and what tells that it belongs to the list. */
   const forged = (text: string) =>
     opaque(`${text}#${createHash("sha1").update(JSON.stringify(MARKED)).digest("base64url").slice(0, 8)}`);
 
-  test.each(FORGED)("cannot ask for $what, with $profile: $text", async ({ profile, text, query }) => {
+  test.each(FORGED)("cannot request $what with $profile: $text", async ({ profile, text, query }) => {
     const service = await startPaging(rowsOf(10), 5);
     const { page } = await openList(service, LIST, { UPSTREAM_PROFILE: profile, MAX_PAGE_SIZE: "500" });
     await page({ after: forged(text) });
@@ -83,7 +83,7 @@ describe("a cursor that somebody wrote", () => {
     ["an item of a page", "limit=5#100001"],
     ["a tied row that is none", "offset=5#0#aaaaaa:-1"],
     ["too many tied rows", `offset=5#0#aaaaaa:1${".1".repeat(1_000)}`],
-  ])("of a place that no list has is refused: %s", async (_, text) => {
+  ])("for a position that no list has is refused: %s", async (_, text) => {
     const service = await startPaging(rowsOf(10), 5);
     const { tryPage } = await openList(service, LIST);
     expect(listErrorsOf(await tryPage({ after: forged(text) }))).toMatchObject([
@@ -96,7 +96,7 @@ describe("a cursor that somebody wrote", () => {
   });
 });
 
-test("a cursor belongs to its list: another order, filter or parent refuses it", async () => {
+test("a cursor is refused with another order, filter or parent", async () => {
   const { ask, service } = await startRows(rowsOf(12));
   const list = (args: string, parent = `project(id: "ada.mnist")`) =>
     ask(
@@ -167,7 +167,7 @@ describe.each(["Experiment.statuses", "Experiment.jobs", "Job.statuses"] as cons
       expect([...new Set(service.calls())]).toEqual(calls);
     });
 
-    test("are read from each place where the server has shorter pages", async () => {
+    test("are read from each position when the server's pages are shorter", async () => {
       const service = await startTied(60, 16);
       const { page } = await openList(service, list, { UPSTREAM_PROFILE: "polyaxon-0.4" });
       const first = await page({ first: 20 });

@@ -79,7 +79,7 @@ const EXAMPLES: [Numbers, Step[]][] = [
 ];
 
 test.each(Object.entries(WAYS))(
-  "a server pages %s: a walk gives every item once, in steps of any length, from any item on, through any gateway",
+  "paging %s yields each item once for any cursor, size and gateway",
   async (_, { profile, answer }) => {
     const numbers: Numbers = { length: 0, most: 1, usual: 1 };
     const service = await startFake(({ path }) => {

@@ -7,9 +7,9 @@ import { startProfile } from "../support/profiles.ts";
 import { inProject, startRows } from "./rows.ts";
 import KINDS from "./partial-rows.json" with { type: "json" };
 
-describe("the rows of a list are partial records", () => {
+describe("a partial list row", () => {
   test.each(KINDS.rows)(
-    "$kind: what is in the row costs nothing more, what is beyond it one request for each record",
+    "serves contained fields for free, and reads others once per record: $kind",
     async ({ kind, list, calls: listCall, within, beyond }) => {
       const { ask, calls } = await startProfile("polyaxon-0.2");
       const nodesOf = async (fields: string) => {
@@ -38,7 +38,7 @@ describe("the rows of a list are partial records", () => {
     },
   );
 
-  test("a key that is null in a row is null; one that is absent is read, once", async () => {
+  test("keeps null keys, and reads absent keys once", async () => {
     const rows = [
       { id: 1, tags: null, resources: null },
       { id: 2, tags: ["new"] },
@@ -60,7 +60,7 @@ describe("the rows of a list are partial records", () => {
     expect(calls()).toEqual(["GET ada/mnist/jobs", "GET ada/mnist/jobs/2/"]);
   });
 
-  test("a key that the whole record lacks as well is null, and asked for once", async () => {
+  test("returns null, after one read, for keys absent from the record", async () => {
     const { ask, calls } = await startRows([{ id: 1 }], {}, { id: 1 });
     expect(await ask(inProject("jobs { nodes { readme resources { raw } tags } }"))).toEqual({
       data: { project: { jobs: { nodes: [{ readme: null, resources: null, tags: null }] } } },
@@ -68,7 +68,7 @@ describe("the rows of a list are partial records", () => {
     expect(calls()).toEqual(["GET ada/mnist/jobs", "GET ada/mnist/jobs/1/"]);
   });
 
-  test("a record that has gone since the list was made fails at what is beyond its row", async () => {
+  test("fails only beyond its own fields when the record is gone", async () => {
     const { ask } = await startRows([{ id: 1, last_status: "running" }]);
     const answer = await ask(inProject("jobs { nodes { status resources { raw } } }"));
     expect(answer.data).toEqual({ project: { jobs: { nodes: [{ status: "RUNNING", resources: null }] } } });
@@ -76,7 +76,7 @@ describe("the rows of a list are partial records", () => {
   });
 });
 
-describe("a record at which the server fails whenever it is read", () => {
+describe("a record whose reads always fail", () => {
   const CRASH = {
     status: 500,
     text: "<h1>Server Error (500)</h1>",
@@ -108,7 +108,7 @@ describe("a record at which the server fails whenever it is read", () => {
       ...more,
     });
 
-  test("is read from the list; what the row lacks is null with one error", async () => {
+  test("is read from the list; missing fields are null with one error", async () => {
     const { ask, calls } = await startCrashing([row]);
     const answer = await ask(
       `{ experiment(id: "ada.mnist.7") { ${FIELDS} resources { raw } config { kind } jobCount } }`,
@@ -124,7 +124,7 @@ describe("a record at which the server fails whenever it is read", () => {
     expect(calls()).toEqual([DETAIL, LIST]);
   });
 
-  test("where its row has all that is asked for, is whole; so are a build and a run of any kind", async () => {
+  test("is complete when its row suffices, including builds and the run field", async () => {
     const { ask, calls } = await startCrashing([row]);
     const answer = await ask(`{
       experiment(id: "ada.mnist.7") { ${FIELDS} }

@@ -47,7 +47,7 @@ describe("parameters are compared with", () => {
   });
 });
 
-test("what the server can compare narrows the scan, and texts alone need none", async () => {
+test("server-side conditions narrow the scan; string conditions alone need none", async () => {
   const { ask, service } = await startRuns([{ act: "relu", lr: 0.1 }]);
   const act = { name: "act", values: ["relu"] };
   const narrowed = { statuses: ["RUNNING"], parameters: [act, { name: "lr", values: ["0.1"] }] };
@@ -63,7 +63,7 @@ test("what the server can compare narrows the scan, and texts alone need none", 
   ]);
 });
 
-describe("texts and names that the server cannot be told are compared here", () => {
+describe("the gateway compares strings and names that cannot be sent upstream", () => {
   const { rows, cases: texts } = COMPARED.texts;
   test.each(texts)("$filter", async ({ filter, ids, compared, said }) => {
     const { ask, filters, service } = await startRows(rows, { EXPLAIN: "on" });
@@ -79,7 +79,7 @@ describe("texts and names that the server cannot be told are compared here", () 
   });
 });
 
-test("a scan that reaches its bound tells so, counts nothing, and goes on behind its cursor", async () => {
+test("a limited scan is incomplete, has no totalCount and continues by cursor", async () => {
   const rows = Array.from({ length: 10 }, (_, index) => ({ lr: index === 6 ? 0.1 : 0.2 }));
   const { ask, service } = await startRuns(rows, { MAX_SCANNED_ROWS: "4", MAX_PAGE_SIZE: "3" });
   const filter = { parameters: { name: "lr", values: ["0.1"] } };
@@ -101,7 +101,7 @@ test("a scan that reaches its bound tells so, counts nothing, and goes on behind
   );
 });
 
-test("a walk by scans of any size gives each match once and in order, whatever the size of pages", async () => {
+test("scans return matches once, in order, for any scan and page size", async () => {
   const paging = fc.constantFrom<object>(
     { by: "offset", parameter: "offset", size: "limit" },
     { by: "offset", parameter: "offset", size: "limit", maxSize: 2 },
@@ -143,7 +143,7 @@ test("a walk by scans of any size gives each match once and in order, whatever t
   );
 });
 
-test("a scan of a group that matches nothing does not ask whether the group exists, because it has rows", async () => {
+test("a group scan without matches skips the existence check, having seen rows", async () => {
   const { ask, service } = await startRuns([{ lr: 2 }]);
   const query = `{ group(id: "ada.mnist.1") { experiments(filter: { parameters: { name: "lr", atMost: 1 } }) { totalCount } } }`;
   expect(await ask(query)).toEqual({ data: { group: { experiments: { totalCount: 0 } } } });
@@ -152,7 +152,7 @@ test("a scan of a group that matches nothing does not ask whether the group exis
 
 const wanted = (text: string) => ({ filter: { parameters: [{ name: "lr", values: [text] }] } });
 
-test("a row that does not tell its parameters is an error, not a run that does not match", async () => {
+test("a row without parameters is an error, not a run without match", async () => {
   const { ask } = await startRuns([{ lr: 1 }, undefined]);
   const message = "A row of the service's list lacks `declarations`.";
   expect(outcomeOf(await ask(LIST, wanted("1")))).toEqual({
@@ -161,7 +161,7 @@ test("a row that does not tell its parameters is an error, not a run that does n
   });
 });
 
-test("a scan holds to the upstream requests of its operation", async () => {
+test("a scan respects the upstream request limit of its operation", async () => {
   const rows = Array.from({ length: 10 }, () => ({ lr: 2 }));
   const { ask, calls } = await startRuns(rows, { MAX_PAGE_SIZE: "2", MAX_UPSTREAM_REQUESTS: "3" });
   expect(errorsOf(await ask(LIST, wanted("1")))).toMatchObject([{ code: "REQUEST_LIMIT_EXCEEDED" }]);

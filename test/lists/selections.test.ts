@@ -56,7 +56,7 @@ const found = (...ids: string[]) => ({
 
 describe("a filter by a group", () => {
   test.each(POLYAXON)(
-    "is the server's parameter, which finds those of a selection, with %s",
+    "uses the server's parameter, which includes a selection's experiments, with %s",
     async (profile) => {
       const { ask, service } = await startSelections(profile);
       expect(await ask(filtered('{groups: "ada.mnist.4"}'))).toEqual(found("10", "20", "30"));
@@ -68,7 +68,7 @@ describe("a filter by a group", () => {
     },
   );
 
-  test("of several searches is written as a condition once their records show that none is a selection", async () => {
+  test("for several searches is a condition once records rule out selections", async () => {
     const { ask, service } = await startSelections();
     const filter = '{groups: ["ada.mnist.1", "ada.mnist.2"]}';
     expect(await ask(filtered(filter))).toEqual(found("10", "11", "20"));
@@ -78,13 +78,13 @@ describe("a filter by a group", () => {
     ]);
   });
 
-  test("of several groups is asked for at once where the server has no selections", async () => {
+  test("for several groups is sent directly when the server lacks selections", async () => {
     const { ask, service } = await startSelections("polyaxon-0.2");
     expect(await ask(filtered('{groups: ["ada.mnist.1", "ada.mnist.2"]}'))).toEqual(found("10", "11", "20"));
     expect(service.calls()).toEqual(["GET ada/mnist/experiments?query=group%3A1%7C2"]);
   });
 
-  test("reads each group once, and a hundred at most", async () => {
+  test("reads each group once, and at most a hundred groups", async () => {
     const { ask, service } = await startSelections();
     const groups = (ids: readonly number[]) =>
       `{groups: [${ids.map((id) => `"ada.mnist.${id}"`).join(" ")}]}`;
@@ -101,7 +101,7 @@ describe("a filter by a group", () => {
     expect(service.calls()).toHaveLength(sent);
   });
 
-  test("of a subscription is refused as well if one of several groups is a selection", async () => {
+  test("is refused in subscriptions if one of several groups is a selection", async () => {
     const { url } = await startSelections();
     const { next } = await subscribe(url, {
       query: `subscription { runsUpdated(of: "ada.mnist", filter: {groups: ["ada.mnist.1", "ada.mnist.4"]}) { run { id } } }`,
@@ -121,7 +121,7 @@ describe("a filter by a group", () => {
       '{ group(id: "ada.mnist.1") { experiments(filter: {groups: "ada.mnist.4"}) { totalCount } } }',
     ],
   ])(
-    "is refused if one %s is a selection, since the server would leave out its experiments",
+    "is refused if one %s is a selection, whose experiments would vanish",
     async (_, at, query, argument = "filter.groups") => {
       const { ask } = await startSelections();
       expect(errorsOf(await ask(query))).toEqual([
@@ -134,7 +134,7 @@ describe("a filter by a group", () => {
     },
   );
 
-  test("can be left out, and builds likewise", async () => {
+  test("can exclude groups, as can a filter by a build", async () => {
     const { ask, service } = await startSelections();
     await ask(filtered('{notGroups: ["ada.mnist.1"]}'));
     await ask(filtered('{builds: ["ada.mnist.builds.1"], notBuilds: ["ada.mnist.builds.2"]}'));
@@ -145,7 +145,7 @@ describe("a filter by a group", () => {
     ]);
   });
 
-  test("is a condition where the server has no parameter for it", async () => {
+  test("is a condition when the server has no parameter for it", async () => {
     const { ask, service } = await startSelections(
       profileFile("extends: polyaxon-0.2\nfilters: {group: null}", "no-parameter.yaml"),
     );
@@ -154,7 +154,7 @@ describe("a filter by a group", () => {
   });
 });
 
-test("the metrics of the experiments of a selection are one request, whichever search started them", async () => {
+test("reads metrics of a selection's experiments with one request, across searches", async () => {
   const { ask, service } = await startSelections();
   const node = (internalId: string, value: number) => ({ internalId, metricSeries: [{ values: [value] }] });
   expect(

@@ -91,8 +91,8 @@ const BOOKMARKS = listOf(
 const numbers = (length: number) => Array.from({ length }, (_, index) => index + 1);
 const sorted = (pages: readonly (readonly number[])[]) => pages.flat().toSorted((a, b) => a - b);
 
-describe("a walk over rows with equal dates gives each row once", () => {
-  test("in pages of any size, from any row on", async () => {
+describe("paging over rows with equal dates returns each row once", () => {
+  test("in pages of any size, from any row", async () => {
     const { state, pageIn } = await startShuffling([]);
     const anyStep = fc.tuple(fc.option(fc.integer({ min: 3, max: 20 })), fc.integer({ min: 3, max: 20 }));
     await fc.assert(
@@ -149,18 +149,18 @@ describe("a walk over rows with equal dates gives each row once", () => {
     ["bookmarks, whose order is not known", BOOKMARKS],
     ["metrics", listOf("metrics(first: $first, after: $after)", `experiment(id: "ada.mnist.experiments.7")`)],
     ["statuses", listOf("statuses(first: $first, after: $after)", `job(id: "ada.mnist.jobs.7")`)],
-  ])("of %s", async (_, query) => {
+  ])("for %s", async (_, query) => {
     const { walk } = await startShuffling([1, 6, 25, 2, 7]);
     expect(sorted(await walk(query, { first: 5 }))).toEqual(numbers(41));
   });
 
-  test("of more statuses than a block has, in the order of their ids", async () => {
+  test("for more statuses than one block, ordered by id", async () => {
     const { walk } = await startShuffling([90, 30, 80]);
     const query = listOf("statuses(first: $first, after: $after)", `job(id: "ada.mnist.jobs.7")`);
     expect((await walk(query, { first: 35 })).flat()).toEqual(numbers(200));
   });
 
-  test("in summaries and exports, which read one page after the other", async () => {
+  test("in summaries and exports, which read pages sequentially", async () => {
     const { ask, url } = await startShuffling([1, 6, 25, 2, 7], { ...RELEASE_04, MAX_PAGE_SIZE: "5" });
     const summary = "summary { isComplete parameters { distinctCount } }";
     expect(await ask(`{ project(id: "ada.mnist") { experiments { ${summary} } } }`)).toEqual({
@@ -181,8 +181,8 @@ describe("a walk over rows with equal dates gives each row once", () => {
 
 const LIST = "GET ada/mnist/experiments";
 
-describe("what a tie costs", () => {
-  test("is one request more where it begins at the end of a page, and none then", async () => {
+describe("a tie", () => {
+  test("costs one request when starting at a page end, and none afterwards", async () => {
     const { walk, service } = await startShuffling([3, 9, 3]);
     const pages = await walk(RUNS, { first: 4 });
     expect(pages.map(({ length }) => length)).toEqual([4, 4, 4, 3]);
@@ -197,7 +197,7 @@ describe("what a tie costs", () => {
     ]);
   });
 
-  test("is nothing where no two rows are tied at the end of a page", async () => {
+  test("costs nothing when no tied rows span the end of a page", async () => {
     const { walk, service } = await startShuffling([2, 1, 3]);
     await walk(RUNS, { first: 3 });
     expect(service.inOrder()).toEqual([`${LIST}?limit=3`, `${LIST}?limit=3&offset=3`]);
@@ -208,7 +208,7 @@ describe("a numbered page", () => {
   test.each([
     ["runs", RUNS],
     ["bookmarks", BOOKMARKS],
-  ])("of %s has rows that no other page has, each time the same", async (_, query) => {
+  ])("of %s always has the same rows, which no other page has", async (_, query) => {
     const { pageIn } = await startShuffling([1, 6, 25, 2, 7]);
     const pages = async () => {
       const found: number[][] = [];
@@ -220,7 +220,7 @@ describe("a numbered page", () => {
     expect((await pages()).flat()).toEqual(numbers(41));
   });
 
-  test("is followed by the rows behind it", async () => {
+  test("continues with the rows after it", async () => {
     const { pageIn, walk } = await startShuffling([1, 6, 25, 2, 7]);
     const { pageInfo } = await pageIn(RUNS, { first: 10, offset: 10 });
     const next = await pageIn(RUNS, { first: 10, after: pageInfo.endCursor });
@@ -229,7 +229,7 @@ describe("a numbered page", () => {
     expect(await walk(RUNS, { first: 50 })).toHaveLength(1);
   });
 
-  test("costs a request more where a tie goes on at its ends", async () => {
+  test("costs an extra request when a tie extends past its ends", async () => {
     const { pageIn, service } = await startShuffling([9, 1, 5, 8, 20, 60]);
     for (const offset of [10, 20]) await pageIn(RUNS, { first: 5, offset });
     expect(service.inOrder()).toEqual([
@@ -243,8 +243,8 @@ describe("a numbered page", () => {
 const TOO_MANY =
   "Too many rows have equal values in this order, and the service leaves open which of them comes first. Ask for larger pages or another order.";
 
-describe("a tie that is too long for a walk says so", () => {
-  test("in the cursor that would have to remember it", async () => {
+describe("a tie too long for paging is reported as an error", () => {
+  test("in the cursor that would have to contain it", async () => {
     const { ask } = await startShuffling([1_600], { ...RELEASE_04, MAX_PAGE_SIZE: "500" });
     const query = RUNS.replace(/edges .*? nodes/, "nodes");
     let answer: Answer<unknown> = await ask(query, { first: 500 });
@@ -259,7 +259,7 @@ describe("a tie that is too long for a walk says so", () => {
     expect(errorsOf(numbered)).toEqual([failure("of.page", "PAGE_LIMIT_REACHED", TOO_MANY)]);
   });
 
-  test("where the server's pages are shorter than it", async () => {
+  test("when the server's pages are shorter than the tie", async () => {
     const paging = "paging: {by: offset, parameter: offset, size: limit, maxSize: 10}";
     const UPSTREAM_PROFILE = profileFile(`extends: polyaxon-0.4\n${paging}`);
     const { ask } = await startShuffling([12, 400], { UPSTREAM_PROFILE });
@@ -275,7 +275,7 @@ describe("a tie that is too long for a walk says so", () => {
   });
 });
 
-test("of 10,000 more rows than were requested, those above are not sorted", async () => {
+test("sorts at most 10,000 rows of a page longer than requested", async () => {
   const rows = Array.from({ length: 10_001 }, (_, index) => ({ id: 10_001 - index, created_at: "a" }));
   const { ask, service } = await startBefore(
     ({ path }) => ({ json: path.includes("/jobs") ? { count: 20_000, results: rows } : { id: 42 } }),

@@ -30,12 +30,12 @@ test.each(FOUND)("a run is found by $what", async ({ words, ids }) => {
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments?limit=500"]);
 });
 
-test.each(["jobs", "buildJobs", "groups"])("%s are found by words as well", async (list) => {
+test.each(["jobs", "buildJobs", "groups"])("%s can also be found by words", async (list) => {
   const { ask } = await startRows(ROWS);
   expect(await ask(queryOf(list, `filter: { words: "wide" }`))).toEqual(found([3, 4]));
 });
 
-test("words are found in the first 20,000 characters of all tags of a run", async () => {
+test("searches for words in the first 20,000 characters of a run's tags", async () => {
   const tags = Array.from({ length: 2_000 }, (_, index) => `${index}`.padStart(9, "t"));
   const { ask } = await startRows([{ id: 1, tags }]);
   const listed = async (words: string) => ask(queryOf("experiments", `filter: { words: "${words}" }`));
@@ -46,7 +46,7 @@ test("words are found in the first 20,000 characters of all tags of a run", asyn
   });
 });
 
-test("the rows of a list with long texts are looked at in turns", async () => {
+test("searches list rows with long strings in time slices", async () => {
   const rows = Array.from({ length: 100 }, (_, index) => ({
     id: index + 1,
     description: `${"\ufdfa ".repeat(2_480)}${"-".repeat(index)} needles ${"\ufdfa".repeat(5_000)}`,
@@ -57,7 +57,7 @@ test("the rows of a list with long texts are looked at in turns", async () => {
   expect(await longestShareOf(() => ask(query))).toBeLessThan(0.4);
 });
 
-test("the long texts of a row are folded once for all fields of an operation", async () => {
+test("normalizes a row's long strings once for all fields of an operation", async () => {
   const rows = [1, 2].map((id) => ({
     id,
     name: `n${id}`,
@@ -77,7 +77,7 @@ test("the long texts of a row are folded once for all fields of an operation", a
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments?limit=500"]);
 });
 
-test("projects are found by words as well", async () => {
+test("projects can also be found by words", async () => {
   const { ask, calls } = await startRows([
     { name: "mnist", description: "Handwritten digits", tags: ["vision"] },
     { name: "speech", description: null, tags: ["audio", "digits"] },
@@ -109,7 +109,7 @@ test("projects are found by words as well", async () => {
   expect(calls()).toEqual(["GET ada?limit=500"]);
 });
 
-test("words go with what the server compares, and with figures of the list", async () => {
+test("words combine with server-side conditions and with list summaries", async () => {
   const { ask, calls } = await startRows(ROWS);
   const filter = `filter: { words: "baseline", statuses: [FAILED] }`;
   expect(await ask(inProject(`experiments(${filter}) { summary { total isComplete } }`))).toMatchObject({

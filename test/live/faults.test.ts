@@ -25,7 +25,7 @@ const AWAY: FakeResponse = {
   headers: { "retry-after": "3600" },
 };
 
-test("a service that is away for less than a minute is survived without a word", async () => {
+test("a stream survives an outage under a minute without an error event", async () => {
   const { run, fault, watch, advance, reach, requests } = await startFaulty();
   const watcher = await watch(1);
   advance(FIRST_POLL);
@@ -48,7 +48,7 @@ test("a service that is away for less than a minute is survived without a word",
   expect(await watcher.next()).toBe(null);
 });
 
-test("a gateway that is overloaded for a moment ends no stream", async () => {
+test("a momentary gateway overload does not end streams", async () => {
   const { run, fault, watch, reach, advance, ...gateway } = await startFaulty({
     UPSTREAM_CONNECTIONS: "1",
     UPSTREAM_QUEUE: "1",
@@ -69,7 +69,7 @@ test("a gateway that is overloaded for a moment ends no stream", async () => {
   expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
 });
 
-test("an outage of more than a minute is reported once, and the stream goes on", async () => {
+test("reports an outage longer than a minute once, and continues the stream", async () => {
   const { run, fault, watch, advance, reach, requests } = await startFaulty();
   const watcher = await watch(1);
   advance(FIRST_POLL);
@@ -89,7 +89,7 @@ test("an outage of more than a minute is reported once, and the stream goes on",
   expect(await watcher.next()).toEqual({ data: null, errors: [error("UPSTREAM_UNAVAILABLE")] });
 });
 
-test("an event says in its extensions by how many seconds it is late", async () => {
+test("an event reports its delay in seconds in its extensions", async () => {
   const { run, fault, watch, advance, reach } = await startFaulty();
   const answerAfter = (ms: number) => (response: ServerResponse) =>
     response.end(JSON.stringify(rowOf(run)), void advance(ms));
@@ -111,7 +111,7 @@ test.each([
   [404, "NOT_FOUND"],
   [403, "FORBIDDEN"],
   [401, "UNAUTHENTICATED"],
-] as const)("a %i of the service ends the stream with %s", async (status, code) => {
+] as const)("status %i from the service ends the stream with %s", async (status, code) => {
   const { fault, watch, advance, reach, requests } = await startFaulty();
   const watcher = await watch(1);
   advance(FIRST_POLL);
@@ -123,7 +123,7 @@ test.each([
   expect(await requests(2)).toHaveLength(2);
 });
 
-test("who comes after a token was rejected is told nothing that was read with it before", async () => {
+test("a subscriber after a token rejection gets nothing read before it", async () => {
   const { run, fault, watch, advance, reach, ask } = await startFaulty();
   const first = await watch(1);
   advance(FIRST_POLL);
@@ -137,7 +137,7 @@ test("who comes after a token was rejected is told nothing that was read with it
   expect(await second.next()).toEqual(update(1, "STOPPING"));
 });
 
-test("who comes after the error of a run that others have not read yet is told by a poll of its own", async () => {
+test("a subscriber after an error unread by others gets its own poll", async () => {
   // More than the system buffers of a connection take.
   const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
   let isGone = false;
@@ -163,7 +163,7 @@ test("who comes after the error of a run that others have not read yet is told b
   expect(await second.next()).toMatchObject({ errors: [error("NOT_FOUND")] });
 });
 
-test("a run that is resumed is watched anew, although others have not read its end", async () => {
+test("a resumed run is watched again although others have unread final events", async () => {
   // More than the system buffers of a connection take.
   const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
   const { subscribe, watch, advance, reach, requests, ...gateway } = await startLive([run], {
@@ -190,7 +190,7 @@ test("a run that is resumed is watched anew, although others have not read its e
   expect(await second.next()).toEqual(update(1, "RUNNING", "RESUMING"));
 });
 
-test("a pause that the service asks for holds for all polls of the token, and for no other token", async () => {
+test("a pause requested upstream applies to all polls of that token only", async () => {
   const runs = [1, 2, 3].map((id) => ({ id, last_status: "running" }));
   let isThrottled = false;
   const { watch, advance, reach, seen, settle, requests, timers } = await startLive(runs, {
@@ -222,7 +222,7 @@ test("a pause that the service asks for holds for all polls of the token, and fo
   expect(since("ada")).toBe(2);
 });
 
-test("a service that refuses for an hour is asked again after five minutes, and subscribers are told after one", async () => {
+test("polls a throttling service again after five minutes, notifying subscribers after one", async () => {
   const runs = [1, 2].map((id) => ({ id, last_status: "running" }));
   let refusal: FakeResponse | null = null;
   const { watch, advance, reach, requests } = await startLive(runs, {
@@ -257,7 +257,7 @@ test("a service that refuses for an hour is asked again after five minutes, and 
 });
 
 // Not through the door: the clock of stories has no timers of the system.
-test("a longer pause than timers of the system can have is no short one", async () => {
+test("a pause beyond the maximum system timer is not cut short", async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => void warnings.push(warning);
   process.on("warning", onWarning);

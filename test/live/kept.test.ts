@@ -14,7 +14,7 @@ const LONG = "x".repeat(50_000);
 test.each([
   ["the record of a run", (id: number) => `runUpdated(id: "${experimentId(id)}") { reason }`],
   ["a list of runs", (id: number) => `runsUpdated(of: "${globalId(`Project:ada/p${id}`)}") { reason }`],
-])("a poll keeps %s only while its caller's memory has room", async (_, field) => {
+])("a poll keeps %s only while its caller's memory budget has room", async (_, field) => {
   const { subscribe, advance, settle, subscriptions } = await startLive([], {
     // A response and a kept record of it, but not another kept one.
     env: { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_UPSTREAM_BYTES: "125000" },
@@ -42,7 +42,7 @@ test.each([
   expect(await event).toMatchObject({ data: expect.anything() });
 });
 
-test("a read keeps nothing that ends after its last subscriber has left", async () => {
+test("a read ending after its last subscriber left keeps no memory", async () => {
   const answers: (() => void)[] = [];
   const { watch, advance, subscriptions, requests, settle } = await startLive([], {
     env: { MAX_UPSTREAM_BYTES: "150000" },
@@ -69,7 +69,7 @@ test("a read keeps nothing that ends after its last subscriber has left", async 
   expect(await last.next()).toMatchObject({ data: expect.anything() });
 });
 
-test("a poll that finds no memory for a minute ends its stream", async () => {
+test("a poll that gets no memory for a minute ends its stream", async () => {
   const { watch, advance, settle } = await startLive([], {
     env: { MAX_UPSTREAM_BYTES: "60000" },
     answer: () => ({ json: { ...rowOf({ id: 1, last_status: "running" }), description: LONG } }),
@@ -87,7 +87,7 @@ test("a poll that finds no memory for a minute ends its stream", async () => {
 });
 
 // Not through the door: buffers of the system take more than the items of a test.
-test("items that were read count until all subscribers have taken them or left", async () => {
+test("read items are charged until all subscribers consume them or leave", async () => {
   const kept: number[] = [];
   let items = ["one", "two"];
   const read = async () => ({ items, bytes: 100 * items.length, position: "end", hasMore: false });

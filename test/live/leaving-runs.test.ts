@@ -74,7 +74,7 @@ const reported = (
 const queryOf = (text: string) => `query=${encodeURIComponent(text)}`;
 const LIST_RUNNING = `GET ada/mnist/experiments?${queryOf("status:running")}`;
 
-test("what only a scan finds is looked for among the runs that have changed last, in one request for each poll", async () => {
+test("a scan filter searches recently changed runs with one request per poll", async () => {
   const runs = experiments(3).map((run) => ({
     ...run,
     name: "base",
@@ -95,7 +95,7 @@ test("what only a scan finds is looked for among the runs that have changed last
   expect(await requests(4)).toEqual([list, list, list, "GET ada/mnist/experiments/3/"]);
 });
 
-test("scans of one list for different conditions are one request for each poll", async () => {
+test("scans of one list with different conditions share one request per poll", async () => {
   const runs = experiments(3).map((run) => ({ ...run, name: run.id === 2 ? "base" : "other" }));
   const live = await startLive(runs, { env: RELEASE_04, answer: listed(runs) });
   const query = `subscription ($of: ID!, $words: String) {
@@ -117,7 +117,7 @@ test("scans of one list for different conditions are one request for each poll",
   expect(live.inOrder()).toEqual([list, list]);
 });
 
-test("what is running tells the end of each run: those that leave at a time are read by one list of ids", async () => {
+test("a status filter reports runs that end, read by one id list", async () => {
   const runs = experiments(3);
   const { next, reach, requests } = await watchRuns(runs, RUNNING);
   for (const id of [3, 2, 1]) expect(await next()).toEqual(reported("APPEARED", id, "RUNNING", null));
@@ -133,7 +133,7 @@ test("what is running tells the end of each run: those that leave at a time are 
   ]);
 });
 
-test("a deleted run is told as it was last, with a filter and without one", async () => {
+test("a deleted run is reported in its last state, filtered or not", async () => {
   for (const [variables, list] of [
     [RUNNING, LIST_RUNNING],
     [{}, "GET ada/mnist/experiments"],
@@ -148,7 +148,7 @@ test("a deleted run is told as it was last, with a filter and without one", asyn
   }
 });
 
-test("a server without lists by ids is asked for each run that leaves, and for no more than the budget has", async () => {
+test("without id lists, reads each leaving run separately and within the budget", async () => {
   const runs = experiments(15);
   const { next, reach, requests, timers } = await watchRuns(runs, RUNNING, {
     UPSTREAM_PROFILE: "polyaxon-0.2",
@@ -173,7 +173,7 @@ test("a server without lists by ids is asked for each run that leaves, and for n
   expect(reads.toSorted()).toEqual(runs.map(({ id }) => `GET ada/mnist/experiments/${id}/`).toSorted());
 });
 
-test("a run that newer changes push off the page is told as displaced with a filter, and comes back", async () => {
+test("filtered runs pushed off the page are reported DISPLACED, and can reappear", async () => {
   // The last is always behind the page.
   const runs = [...experiments(3), { id: 4, last_status: "running", updated_at: "2026-01-01T00:00:00Z" }];
   const { next, reach, requests } = await watchRuns(runs, { ...RUNNING, first: 2 });
@@ -197,7 +197,7 @@ test("a run that newer changes push off the page is told as displaced with a fil
   ]);
 });
 
-test("without a filter, a run that newer changes push off the page costs nothing and is not told", async () => {
+test("without a filter, runs pushed off the page are free and unreported", async () => {
   const runs = experiments(3);
   const { next, reach, requests } = await watchRuns(runs, { first: 2 });
   const list = "GET ada/mnist/experiments?limit=2";
@@ -211,7 +211,7 @@ test("without a filter, a run that newer changes push off the page costs nothing
   expect(await requests(3)).toEqual([list, list, list]);
 });
 
-test("a run whose state cannot be read for now is told when it can, and the list goes on", async () => {
+test("an unreadable run is reported once readable, without stopping the list", async () => {
   const runs = experiments(2);
   let isBroken = true;
   const lists = listed(runs);
@@ -230,7 +230,7 @@ test("a run whose state cannot be read for now is told when it can, and the list
   expect(await requests(5)).toEqual([LIST_RUNNING, LIST_RUNNING, single, LIST_RUNNING, single]);
 });
 
-test("a run that the service does not show with the token any more is not told as gone: the events end", async () => {
+test("an unauthorized read of a run ends the events without reporting GONE", async () => {
   const runs = experiments(1);
   const { next, reach } = await watchRuns(runs, RUNNING, RELEASE_04, (seen) =>
     seen.path.endsWith("/1/") ? { status: 401, json: { detail: "Token expired" } } : listed(runs)(seen),
@@ -241,7 +241,7 @@ test("a run that the service does not show with the token any more is not told a
   expect(await next()).toBeUndefined();
 });
 
-test("of the runs that left a list, 500 are kept until all subscribers have seen them", async () => {
+test("keeps up to 500 departed runs until all subscribers have seen them", async () => {
   let polls = 0;
   const watched = {
     isFiltered: true,

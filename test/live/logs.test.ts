@@ -40,7 +40,7 @@ async function textOf(subscriber: Subscriber): Promise<string | null> {
   return chunk?.text ?? null;
 }
 
-test("a log that is followed to its end equals the file, through outages of the service", async () => {
+test("following a log to its end yields the file, despite outages", async () => {
   const { run, log, follow, advance, settle, requests, ...live } = await startLogged("épo");
   const reach = async (time: number) => {
     await settle();
@@ -77,7 +77,7 @@ test("a log that is followed to its end equals the file, through outages of the 
   expect([RUN, LOG].map((call) => calls.filter((each) => each === call).length)).toEqual([6, 8]);
 });
 
-test("who follows from a cursor is told only what is behind it, and joins the requests of the others", async () => {
+test("following from a cursor yields only later bytes, and shares others' requests", async () => {
   const { log, follow, advance, reach, requests } = await startLogged("one\ntwo\n");
   const [first, second] = await Promise.all([follow(opaque("byte:4")), follow()]);
   advance(FIRST_POLL);
@@ -99,7 +99,7 @@ test("who follows from a cursor is told only what is behind it, and joins the re
   expect((await requests(5)).toSorted()).toEqual([RUN, RUN, LOG, LOG, LOG]);
 });
 
-test("a log that is not written yet is waited for, and one of a run that does not exist is an error", async () => {
+test("waits for an unwritten log; a missing run is an error", async () => {
   const { log, follow, advance, reach, requests } = await startLogged(null);
   const [reader, lost] = await Promise.all([follow(), follow(undefined, experimentId(2))]);
   advance(FIRST_POLL);
@@ -113,7 +113,7 @@ test("a log that is not written yet is waited for, and one of a run that does no
   expect(await textOf(reader)).toBe("begun\n");
 });
 
-test("a log is followed although its run cannot be read, which is reported after a minute", async () => {
+test("follows a log although its run is unreadable, reported after a minute", async () => {
   let text = "one\n";
   const { subscribe, advance, settle } = await startLive([], {
     answer: ({ path }) => (path.endsWith("/logs/") ? { text } : { status: 507, json: { detail: "no" } }),
@@ -138,7 +138,7 @@ test.each([
   ["whose length is known", true, "2\n", "two\n"],
   ["whose length is not known", false, "2\n", "two\n"],
   ["that is empty at first", true, "", "two\n"],
-])("a log %s that begins anew is reported from its first byte", async (_, hasLength, text, later) => {
+])("a log %s that restarts is reported from its first byte", async (_, hasLength, text, later) => {
   const { log, follow, advance, reach } = await startLogged("one\none\n");
   log.hasLength = hasLength;
   const reader = await follow();
@@ -161,7 +161,7 @@ test.each([
   expect(await chunk()).toEqual({ text: later, hasMore: false, isRestarted: false, ...whole });
 });
 
-test("a log that was missing and begins anew is reported from its first byte, however long it is", async () => {
+test("a log that was missing restarts from its first byte, however long", async () => {
   const { log, follow, advance, reach, settle } = await startLogged("one\n");
   const reader = await follow();
   const chunk = async () => (await reader.next())?.data?.["runLogAppended"];

@@ -18,7 +18,7 @@ function logOf(bytes: number, word = "épo€ 😀"): Buffer {
   return Buffer.concat(Array.from({ length: Math.ceil(bytes / line.length) }, () => line));
 }
 
-test("a long log of a finished run is read once, with one request, and ends its stream", async () => {
+test("a finished run's long log takes one request and ends its stream", async () => {
   const log = logOf(4 * MEGABYTE);
   const { service, watch, advance, inOrder, moved } = await startLongLog(() => log);
   service.status = "succeeded";
@@ -32,7 +32,7 @@ test("a long log of a finished run is read once, with one request, and ends its 
   expect(moved()).toBe(log.length);
 });
 
-test("a log that is as long as before is not read again", async () => {
+test("does not reread a log whose length is unchanged", async () => {
   const log = logOf(MEGABYTE);
   const { service, watch, advance, reach, settle, requests, inOrder, moved } = await startLongLog(() => log);
   const reader = await watch();
@@ -52,7 +52,7 @@ test("a log that is as long as before is not read again", async () => {
   expect(moved()).toBe(log.length);
 });
 
-test("a long log is read no faster than its subscriber reads, and by one request however long that takes", async () => {
+test("reads a long log no faster than its subscriber, with one request", async () => {
   const log = logOf(24 * MEGABYTE);
   const { watch, advance, paused, inOrder, moved } = await startLongLog(() => log);
   const reader = await watch();
@@ -66,27 +66,30 @@ test("a long log is read no faster than its subscriber reads, and by one request
   expect(moved()).toBe(log.length);
 });
 
-test.each(["before", "in the middle of"])("who leaves %s a long log ends its request", async (when) => {
-  const log = logOf(24 * MEGABYTE);
-  const { service, ...live } = await startLongLog(() => log);
-  const { watch, advance, closed, requests, subscriptions, inOrder, moved } = live;
-  const { sendBody } = service;
-  const begun = latch();
-  service.sendBody = (...body) => void begun.opened.then(() => sendBody(...body));
-  const reader = await watch();
-  advance(FIRST_POLL);
-  await requests(2);
-  if (when !== "before") begun.open();
-  if (when !== "before") await pieceOf(reader);
-  reader.leave();
-  await subscriptions(0);
-  begun.open();
-  await closed();
-  expect(inOrder()).toEqual([RUN, LOG]);
-  expect(moved()).toBeLessThan(log.length);
-});
+test.each(["before", "in the middle of"])(
+  "a subscriber that leaves %s a long log ends its request",
+  async (when) => {
+    const log = logOf(24 * MEGABYTE);
+    const { service, ...live } = await startLongLog(() => log);
+    const { watch, advance, closed, requests, subscriptions, inOrder, moved } = live;
+    const { sendBody } = service;
+    const begun = latch();
+    service.sendBody = (...body) => void begun.opened.then(() => sendBody(...body));
+    const reader = await watch();
+    advance(FIRST_POLL);
+    await requests(2);
+    if (when !== "before") begun.open();
+    if (when !== "before") await pieceOf(reader);
+    reader.leave();
+    await subscriptions(0);
+    begun.open();
+    await closed();
+    expect(inOrder()).toEqual([RUN, LOG]);
+    expect(moved()).toBeLessThan(log.length);
+  },
+);
 
-test("several subscribers with one token read a long log by one request, and who stays is not held up by who leaves", async () => {
+test("subscribers with one token share a log request, unaffected when one leaves", async () => {
   const log = logOf(4 * MEGABYTE);
   const { watch, advance, inOrder, moved } = await startLongLog(() => log);
   const readers = [await watch(), await watch(), await watch()];
@@ -104,7 +107,7 @@ test("several subscribers with one token read a long log by one request, and who
   expect(moved()).toBe(log.length);
 });
 
-test("a subscriber that does not read holds up the others for seconds only, and reads on by a request of its own", async () => {
+test("a stalled subscriber delays others for seconds, then uses its own request", async () => {
   const log = logOf(24 * MEGABYTE);
   const { watch, advance, inOrder } = await startLongLog(() => log);
   const slow = await watch();
@@ -124,7 +127,7 @@ test("a subscriber that does not read holds up the others for seconds only, and 
   expect(inOrder().filter((request) => request === LOG).length).toBeGreaterThan(1);
 });
 
-test("a subscriber that does not read loses nothing when those leave who wait for it", async () => {
+test("a stalled subscriber loses nothing when waiting subscribers leave", async () => {
   const log = logOf(24 * MEGABYTE);
   const { watch, advance, paused, subscriptions } = await startLongLog(() => log);
   const slow = await watch();
@@ -140,7 +143,7 @@ test("a subscriber that does not read loses nothing when those leave who wait fo
   expect(await Promise.all(left)).toEqual(["left", "left"]);
 });
 
-test("a long log whose response is cut off is read on by another request, without a word", async () => {
+test("a truncated log response is resumed with another request, without an error", async () => {
   const log = logOf(3 * MEGABYTE);
   const { service, watch, advance, inOrder } = await startLongLog(() => log);
   const { sendBody } = service;

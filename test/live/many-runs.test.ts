@@ -10,7 +10,7 @@ const experiments = (count: number) =>
 
 const RELEASE_04 = { env: { UPSTREAM_PROFILE: "polyaxon-0.4" } };
 
-test("24 runs of a project, watched one by one, are one request per poll where the server has an id filter", async () => {
+test("24 individually watched runs share one request per poll with id filters", async () => {
   const runs = experiments(24);
   const { watch, advance, reach, requests } = await startLive(runs, RELEASE_04);
   const watchers = await Promise.all(runs.map(({ id }) => watch(id)));
@@ -33,7 +33,7 @@ test("24 runs of a project, watched one by one, are one request per poll where t
   ).toEqual([runs.map(({ id }) => id), runs.map(({ id }) => id)]);
 });
 
-test("the runs of a group are one request per poll: first those of the page, then what appears or changes", async () => {
+test("a group takes one request per poll: first its page, then changes", async () => {
   const runs = experiments(3);
   const { subscribe, advance, reach, requests } = await startLive(runs, RELEASE_04);
   const watcher = await subscribe({
@@ -70,7 +70,7 @@ test("a typed filter of watched runs is checked before the first poll", async ()
   });
 });
 
-test("200 watched runs begin with a sixth of a minute's requests, then take turns", async () => {
+test("watching 200 runs starts with 1/6 of a minute's requests, then alternates", async () => {
   const { watch, advance, reach, requests, timers } = await startLive(experiments(200), {
     env: { LIVE_REQUESTS_PER_MINUTE: "30" },
   });
@@ -90,7 +90,7 @@ test("200 watched runs begin with a sixth of a minute's requests, then take turn
   expect(new Set(calls).size).toBe(7);
 });
 
-test("what events read counts as well: polls wait until there is room again", async () => {
+test("reads for events count against the rate limit, which then delays polls", async () => {
   const { subscribe, advance, requests, timers } = await startLive(experiments(1), {
     env: { LIVE_REQUESTS_PER_MINUTE: "2" },
     answer: ({ path }) =>
@@ -107,7 +107,7 @@ test("what events read counts as well: polls wait until there is room again", as
   expect(await requests(2)).toHaveLength(2);
 });
 
-test("whatever is polled and when, no minute has more requests than allowed", () => {
+test("no minute has more poll requests than allowed, for any poll pattern", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 60 }),

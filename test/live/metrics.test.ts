@@ -41,7 +41,7 @@ const reported = (id: number) => ({
   data: { experimentMetricRecorded: { internalId: `${id}`, values: [{ value: id / 10 }] } },
 });
 
-test("metric records that appear after the subscription began are told, and the stream ends with the experiment", async () => {
+test("reports metric records added after subscribing, and ends with the experiment", async () => {
   const { run, record, follow, advance, reach, settle, requests } = await startMeasured();
   const [one, other] = await Promise.all([follow(), follow()]);
   advance(FIRST_POLL);
@@ -68,7 +68,7 @@ test("metric records that appear after the subscription began are told, and the 
 test.each([
   ["a short list", 3, ["?limit=100"]],
   ["a list longer than a page", 250, ["?limit=100", "?limit=100&offset=150"]],
-])("%s that ends in a tie loses no record of the same time", async (_, count, seeking) => {
+])("%s ending in a tie loses no record with the same time", async (_, count, seeking) => {
   const { record, follow, advance, reach, requests } = await startMeasured(
     Array.from({ length: count }, (__, index) => Math.min(index, count - 3)),
   );
@@ -87,7 +87,7 @@ test.each([
 test.each([
   ["a cursor of the list", null],
   ["the id of a record", globalId("MetricRecord:ada/mnist/1/1")],
-])("behind %s no record is lost and none is told twice", async (_, id) => {
+])("after %s no record is lost or repeated", async (_, id) => {
   const { ask, record, follow, advance, reach } = await startMeasured();
   const list = `{ experiment(id: "ada.mnist.1") { metrics(first: 1) { pageInfo { endCursor } } } }`;
   const { data } = await ask<{ experiment: { metrics: { pageInfo: { endCursor: string } } } }, object>(list);
@@ -99,7 +99,7 @@ test.each([
   expect(await reader.next()).toEqual(reported(4));
 });
 
-test("on a server that neither counts nor takes offsets, the pages up to the present are read and not told", async () => {
+test("without counts and offsets, reads existing pages without reporting them", async () => {
   const pages = [[1, 2], [3]];
   const page = (number: number) => ({
     results: pages[number - 1]?.map((id) => ({ id, values: { loss: id / 10 } })) ?? [],
@@ -124,7 +124,7 @@ test("on a server that neither counts nor takes offsets, the pages up to the pre
   expect(await reader.next()).toEqual(reported(4));
 });
 
-test("subscribers at one position are read for together: their records are measured once", async () => {
+test("subscribers at one position share reads, and their records are measured once", async () => {
   const results = [1, 2].map((id) => ({ id, values: { loss: id / 10 } }));
   const { subscribe, advance, settle, inOrder } = await startLive([{ id: 1, last_status: "running" }], {
     env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
@@ -143,7 +143,7 @@ test("subscribers at one position are read for together: their records are measu
   expect(inOrder()).toEqual([RUN, METRICS]);
 });
 
-test("a cursor that is none, or of another experiment, is rejected at once", async () => {
+test("immediately rejects an invalid cursor, or one of another experiment", async () => {
   const { follow, inOrder } = await startMeasured();
   for (const after of ["canary", globalId("MetricRecord:ada/mnist/2/1")]) {
     const reader = await follow(after);
@@ -153,7 +153,7 @@ test("a cursor that is none, or of another experiment, is rejected at once", asy
   expect(inOrder()).toEqual([]);
 });
 
-test("pages up to a record far behind are read in turns with other polls", async () => {
+test("reading pages up to a distant record alternates with other polls", async () => {
   const other = { id: 2, last_status: "running" };
   const { subscribe, watch, advance, settle, reach } = await startLive(
     [{ id: 1, last_status: "running" }, other],

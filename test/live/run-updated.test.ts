@@ -5,7 +5,7 @@ import { NO_DEADLINES, withoutPings } from "../support/long-timeout.ts";
 
 const READ = "GET ada/mnist/experiments/1/";
 
-test("twenty watchers of a run, by its id or its name, share one request per poll, are told its change, and end with it", async () => {
+test("twenty watchers by id or name share polls, changes and the end", async () => {
   const run = { id: 1, last_status: "running" };
   const { watch, subscribe, advance, reach, requests, timers } = await startLive([run]);
   const byName = { query: RUN_UPDATED, variables: { id: "ada.mnist.experiments.1" } };
@@ -21,7 +21,7 @@ test("twenty watchers of a run, by its id or its name, share one request per pol
   expect(timers()).not.toContain(2_000);
 });
 
-test("a name that a group can have as well is looked up once, before the first poll, and refused where both exist", async () => {
+test("an ambiguous name is resolved once before polling, refused if both exist", async () => {
   const run = { id: 1, last_status: "running" };
   const groups: number[] = [];
   const { subscribe, advance, requests } = await startLive([run], {
@@ -44,7 +44,7 @@ test("a name that a group can have as well is looked up once, before the first p
   });
 });
 
-test("a run that nobody watches any more is not polled", async () => {
+test("a run without remaining watchers is not polled", async () => {
   withoutPings();
   const { watch, advance, reach, requests, subscriptions, inOrder } = await startLive([
     { id: 1, last_status: "running" },
@@ -61,7 +61,7 @@ test("a run that nobody watches any more is not polled", async () => {
   expect(inOrder()).toHaveLength(3);
 });
 
-test("who leaves while an event is read ends its reads", async () => {
+test("a subscriber that leaves while an event is read cancels its reads", async () => {
   const gone = latch();
   const { subscribe, advance, requests } = await startLive([], {
     env: NO_DEADLINES,
@@ -80,7 +80,7 @@ test("who leaves while an event is read ends its reads", async () => {
   await gone.opened;
 });
 
-test("what an event has read counts for its caller no longer than the event", async () => {
+test("an event's reads are charged to its caller only during the event", async () => {
   const run = { id: 1, last_status: "running" };
   const { subscribe, advance, reach } = await startLive([run], {
     env: { ...NO_DEADLINES, MAX_UPSTREAM_BYTES: "100000" },
@@ -97,7 +97,7 @@ test("what an event has read counts for its caller no longer than the event", as
   expect((await watcher.next())?.errors).toBe(undefined);
 });
 
-test("who comes later is told the present state at once, without a request", async () => {
+test("a later subscriber receives the current state immediately, without a request", async () => {
   const { watch, advance, requests } = await startLive([{ id: 1, last_status: "running" }]);
   const first = await watch(1);
   advance(FIRST_POLL);
@@ -107,7 +107,7 @@ test("who comes later is told the present state at once, without a request", asy
   expect(await requests(1)).toEqual([READ]);
 });
 
-test("the pause between polls doubles while nothing changes, up to five seconds, and is a second after a change", async () => {
+test("poll intervals double up to five seconds, and reset after a change", async () => {
   const run = { id: 1, last_status: "running" };
   const { watch, advance, reach, requests } = await startLive([run]);
   const watcher = await watch(1);
@@ -122,7 +122,7 @@ test("the pause between polls doubles while nothing changes, up to five seconds,
   expect(await requests(9)).toHaveLength(9);
 });
 
-test("a run of which only keys change that the gateway does not know has not changed", async () => {
+test("changes to unknown keys alone do not count as a change", async () => {
   let reads = 0;
   const { watch, advance, reach, requests } = await startLive([], {
     answer: () => ({

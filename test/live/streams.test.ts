@@ -5,7 +5,7 @@ import { openRaw } from "../http/raw-socket.ts";
 
 const RUNNING = [{ id: 1, last_status: "running" }];
 
-test("an event stream begins with a comment, has more while it is quiet, and is not transformed", async () => {
+test("event streams start with a comment, send more when idle, forbid transformation", async () => {
   const { watch, advance } = await startLive(RUNNING);
   const watcher = await watch(1);
   expect(watcher.headers).toMatchObject({
@@ -21,7 +21,7 @@ test("an event stream begins with a comment, has more while it is quiet, and is 
   expect([await watcher.frame(), await watcher.frame()]).toEqual([comment, comment]);
 });
 
-test("limits of documents hold for subscriptions, which have one root field", async () => {
+test("document limits apply to subscriptions, which have exactly one root field", async () => {
   const { subscribe } = await startLive(RUNNING, { env: { MAX_DEPTH: "4", MAX_FIELDS: "3" } });
   const codes = [];
   for (const query of [
@@ -39,7 +39,7 @@ test.each([
   `subscription ($id: ID!, $no: Boolean!) { runUpdated(id: $id) @include(if: $no) { reason } }`,
   `subscription ($id: ID!, $no: Boolean!) { ... @include(if: $no) { runUpdated(id: $id) { reason } } }`,
   `subscription ($id: ID!) { ...Root } fragment Root on Subscription { runUpdated(id: $id) @skip(if: true) { reason } }`,
-])("the one root field of a subscription cannot be left out: %s", async (query) => {
+])("the root field of a subscription cannot be skipped: %s", async (query) => {
   const { subscribe, logged } = await startLive(RUNNING);
   const reported = await (await subscribe({ query, variables: { id: experimentId(1), no: false } })).next();
   expect(reported?.errors).toMatchObject([
@@ -51,7 +51,7 @@ test.each([
   expect(logged()).not.toContain("unexpected error");
 });
 
-test("a gateway that stops ends event streams without completing them, so that clients subscribe again", async () => {
+test("a draining gateway ends event streams without completion, so clients resubscribe", async () => {
   withoutPings();
   const { watch, advance, drain, subscriptions } = await startLive(RUNNING);
   const watchers = await Promise.all(Array.from({ length: 10 }, () => watch(1)));
@@ -62,7 +62,7 @@ test("a gateway that stops ends event streams without completing them, so that c
   await subscriptions(0);
 });
 
-test("a gateway that stops ends a stream that begins only then, because its document comes late", async () => {
+test("a draining gateway ends a stream whose document arrives late", async () => {
   withoutPings();
   const { url, drain, subscriptions } = await startLive(RUNNING);
   const body = JSON.stringify({ query: RUN_UPDATED, variables: { id: experimentId(1) } });
@@ -78,7 +78,7 @@ test("a gateway that stops ends a stream that begins only then, because its docu
   expect(late.read()).not.toContain("complete");
 });
 
-test("a gateway that stops waits a second for the readers of event streams", async () => {
+test("a draining gateway waits one second for event stream readers", async () => {
   // More than the system buffers of a connection take.
   const run = { id: 1, last_status: "running", updated_at: "", description: "x".repeat(9_000_000) };
   const { subscribe, advance, timers, drain } = await startLive([run], {
@@ -95,7 +95,7 @@ test("a gateway that stops waits a second for the readers of event streams", asy
   await expect(watcher.next()).rejects.toThrow("aborted");
 });
 
-test("a slow reader is told the latest state when it reads again, not those in between", async () => {
+test("a slow reader receives the latest state, not those in between", async () => {
   // More than the system buffers of a connection take.
   const run = { id: 1, last_status: "running", updated_at: "", description: "x".repeat(9_000_000) };
   const { subscribe, advance, reach } = await startLive([run], { env: { READ_TIMEOUT_MS: "600000" } });

@@ -6,7 +6,7 @@ import { LONG_TIMEOUT, withoutPings } from "../support/long-timeout.ts";
 import { openSocket } from "../support/admission.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 
-test("a client that sends and does not read is disconnected after a while, which is no fault of the gateway", async () => {
+test("disconnects a client that sends without reading, without reporting a gateway error", async () => {
   withoutPings();
   const { url, advance } = await startLive([{ id: 1, last_status: "running" }]);
   const reported = vi.spyOn(console, "error");
@@ -31,7 +31,7 @@ test("a client that sends and does not read is disconnected after a while, which
   expect(reported.mock.calls).toEqual([]);
 });
 
-test("a message longer than MAX_BODY_BYTES ends its connection, which is no fault of the gateway", async () => {
+test("a message above MAX_BODY_BYTES closes its connection without reporting a gateway error", async () => {
   const { url } = await startLive([], { env: { MAX_BODY_BYTES: "2000" } });
   const reported = vi.spyOn(console, "error");
   const { socket, closed } = await openSocket({ url }, { token: null });
@@ -50,7 +50,7 @@ test.each([
   ["ping", true],
   ["pong", true],
   ["complete", true],
-])("a message %s has at most 64 kB, but a subscribe message MAX_BODY_BYTES", async (type, isOpen) => {
+])("limits a %s message to 64 kB, but subscribe messages to MAX_BODY_BYTES", async (type, isOpen) => {
   const { url } = await startLive([]);
   const visit = async (bytes: number) => {
     const { socket, closed } = await openSocket({ url }, { token: null }, isOpen);
@@ -76,7 +76,7 @@ test.each([
   expect([await beyond.closed, await beyond.reason]).toEqual([4_400, reason]);
 });
 
-test("many messages that come at once are read one in each turn of the event loop", async () => {
+test("reads many simultaneous messages one per turn of the event loop", async () => {
   const { url } = await startLive([]);
   const { socket } = await openSocket({ url }, { token: null });
   const answered = vi.fn<() => void>();
@@ -92,7 +92,7 @@ test("many messages that come at once are read one in each turn of the event loo
   expect(turns).toBeGreaterThanOrEqual(3_000);
 });
 
-test("a message may come in 16 fragments, as browsers send long ones, and in no more: each keeps what was read with it", async () => {
+test("accepts at most 16 fragments per message, because fragments retain their buffers", async () => {
   const { socket, closed } = await openSocket(await startLive([]), { token: null });
   const send = (text: string): void => {
     for (const part of text) socket.send(part, { fin: false });
@@ -110,7 +110,7 @@ test("a pong does not repeat the payload of its ping", async () => {
   expect(String((await once(socket, "message"))[0])).toBe('{"type":"pong"}');
 });
 
-test("a client whose message does not end is disconnected when too much was read with its fragments", async () => {
+test("disconnects a client whose unfinished message's fragments retain too much memory", async () => {
   const { url } = await startLive([], { env: { MAX_WAITING_BYTES: "200000" } });
   const { socket, closed } = await openSocket({ url }, { token: null });
   for (const part of '{"type"') {
@@ -120,7 +120,7 @@ test("a client whose message does not end is disconnected when too much was read
   expect(await closed).toBe(1_006);
 });
 
-test("messages of many clients that come at once are read in time slices", async () => {
+test("reads simultaneous messages of many clients in time slices", async () => {
   const { url } = await startLive([]);
   const clients = await Promise.all(Array.from({ length: 50 }, () => openSocket({ url }, { token: null })));
   let turn = 0;

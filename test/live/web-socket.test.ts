@@ -9,7 +9,7 @@ import { clientOf } from "./socket-client.ts";
 const ADA = { authorization: "token ada" };
 const variables = { id: experimentId(1) };
 
-test("a subscription over a WebSocket is told what one by events is, and shares its requests", async () => {
+test("WebSocket and event-stream subscriptions receive the same events and share requests", async () => {
   const run = { id: 1, last_status: "running" };
   const { url, watch, advance, reach, requests, subscriptions, seen } = await startLive([run]);
   const results = clientOf(url, ADA).iterate({ query: RUN_UPDATED, variables });
@@ -27,7 +27,7 @@ test("a subscription over a WebSocket is told what one by events is, and shares 
   expect(seen().map(({ headers }) => headers["authorization"])).toEqual(["token ada", "token ada"]);
 });
 
-test("a client that completes its subscription ends its poll, and the connection stays", async () => {
+test("completing a subscription ends its poll, and the connection stays open", async () => {
   const { url, advance, subscriptions, timers, reach } = await startLive([{ id: 1, last_status: "running" }]);
   const client = clientOf(url, ADA);
   const results = client.iterate({ query: RUN_UPDATED, variables });
@@ -47,17 +47,14 @@ test.each([
   ["without a token", {}, RUN_UPDATED, "UNAUTHENTICATED"],
   ["that is not valid", ADA, "subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"],
   ["that is a mutation", ADA, "mutation { __typename }", "BAD_REQUEST"],
-] as const)(
-  "a request %s is an error of its own code, with a request id of its own",
-  async (_, params, query, code) => {
-    const { url, inOrder, subscriptions } = await startLive([]);
-    const results = clientOf(url, params, { "x-request-id": "mine" }).iterate({ query, variables });
-    const requestId = expect.not.stringMatching("mine") as string;
-    await expect(results.next()).rejects.toMatchObject([{ extensions: { code, requestId } }]);
-    expect(inOrder()).toEqual([]);
-    await subscriptions(0);
-  },
-);
+] as const)("a request %s gets its own error code and request id", async (_, params, query, code) => {
+  const { url, inOrder, subscriptions } = await startLive([]);
+  const results = clientOf(url, params, { "x-request-id": "mine" }).iterate({ query, variables });
+  const requestId = expect.not.stringMatching("mine") as string;
+  await expect(results.next()).rejects.toMatchObject([{ extensions: { code, requestId } }]);
+  expect(inOrder()).toEqual([]);
+  await subscriptions(0);
+});
 
 /** The status with which the gateway rejects a connection; 101 when it accepts. */
 const statusOf = (url: string, path: string, origin?: string) =>
@@ -71,7 +68,7 @@ const statusOf = (url: string, path: string, origin?: string) =>
     socket.on("error", reject);
   });
 
-test("pages of other origins cannot connect unless they are allowed, and only /graphql takes connections", async () => {
+test("other origins can connect only when allowed, and only to /graphql", async () => {
   const { url } = await startLive([], { env: { CORS_ORIGINS: "https://app.example" } });
   const statuses = [];
   const others = ["https://app.example.evil", "https://other.example", "null"];
@@ -81,7 +78,7 @@ test("pages of other origins cannot connect unless they are allowed, and only /g
   expect(await statusOf(url, "/healthz")).toBe(404);
 });
 
-test("a rejected connection is closed, also when its client leaves its own side open", async () => {
+test("a rejected connection closes even when its client stays half-open", async () => {
   const { url } = await startLive([]);
   const { hostname: host, port } = new URL(url);
   const socket = connect({ host, port: Number(port), allowHalfOpen: true });
@@ -98,7 +95,7 @@ test("a rejected connection is closed, also when its client leaves its own side 
   expect(socket.destroyed).toBe(true);
 });
 
-test("a gateway that stops closes connections so that clients connect again, elsewhere", async () => {
+test("a draining gateway closes connections so that clients reconnect elsewhere", async () => {
   const { url, drain, subscriptions } = await startLive([{ id: 1, last_status: "running" }]);
   const closed = vi.fn<(event: unknown) => void>();
   const client = clientOf(url, ADA);
@@ -113,7 +110,7 @@ test("a gateway that stops closes connections so that clients connect again, els
   expect(await statusOf(url, "/graphql")).toBe(503);
 });
 
-test("a client that answers no ping is disconnected", async () => {
+test("disconnects a client that answers no ping", async () => {
   const { url, subscriptions } = await startLive([{ id: 1, last_status: "running" }]);
   const [intervals, timers] = [vi.spyOn(globalThis, "setInterval"), vi.spyOn(globalThis, "setTimeout")];
   /** Calls back now what `graphql-ws` would after ten seconds. */
@@ -139,7 +136,7 @@ test("a client that answers no ping is disconnected", async () => {
   expect(pings).toHaveBeenCalledTimes(1);
 });
 
-test("closes a WebSocket whose connection_init has a longer token than headers may have", async () => {
+test("closes a WebSocket whose connection_init token exceeds the limit for headers", async () => {
   const { url } = await startLive([]);
   const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws");
   onTestFinished(() => socket.terminate());

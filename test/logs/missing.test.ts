@@ -9,7 +9,7 @@ import { LOG_CALL, LOG_ROUTE, type LogAnswer, READ_LOG, readWindowOf } from "../
 import { withDeadline } from "../support/long-timeout.ts";
 import REASONS from "./missing-reasons.json" with { type: "json" };
 
-describe("a log that cannot be had", () => {
+describe("a log that cannot be read", () => {
   const MISSING = { json: "The logs are not found.", status: 404 };
 
   test.each([
@@ -32,7 +32,7 @@ describe("a log that cannot be had", () => {
     expect(logged()).not.toContain("unexpected");
   });
 
-  test("at first, because the connection breaks, is read again", async () => {
+  test("at first, because the connection breaks, is retried", async () => {
     let asked = 0;
     const url = await listen((_, response) => {
       if (++asked > 1) return void response.end("line 1\nline 2\n");
@@ -48,7 +48,7 @@ describe("a log that cannot be had", () => {
     expect(asked).toBe(2);
   });
 
-  test("at first, because the service throttles it, is read again", async () => {
+  test("at first, because the service throttles it, is retried", async () => {
     const said: FakeResponse[] = [
       { json: {}, status: 429, headers: { "retry-after": "0" } },
       { text: "line 1\n" },
@@ -83,7 +83,7 @@ describe("a log that cannot be had", () => {
     await gone.opened;
   });
 
-  test("because the time of the whole request is over is UPSTREAM_TIMEOUT", async () => {
+  test("within the request deadline is UPSTREAM_TIMEOUT", async () => {
     await withDeadline(async (deadlineMs) => {
       let asked = 0;
       const gone = latch();

@@ -21,7 +21,7 @@ const characterFrom = (bytes: Buffer, from: number): number =>
   ((bytes[from] ?? 0) & 0xc0) === 0x80 ? characterFrom(bytes, from + 1) : from;
 
 // Not through the door: over a network nobody can say where a log is cut.
-describe("however the network cuts a log", () => {
+describe("regardless of how the network splits a log,", () => {
   test("its last lines are the same", async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -10,7 +10,7 @@ import { opaque } from "../support/ids.ts";
 import { inPiecesOf, LOG_CALL, READ_LOG, readWindowOf, startEndless, startLog } from "../support/logs.ts";
 import WINDOWS from "./windows.json" with { type: "json" };
 
-describe("a window from the start of a log", () => {
+describe("a log window", () => {
   test("is the whole log when it fits", async () => {
     const log = await startLog("one\ntwo\r\nthree\n");
     expect(await readWindowOf(log)).toEqual({
@@ -56,7 +56,7 @@ describe("a window from the start of a log", () => {
   });
 
   test.each([true, false])(
-    "after the end of a log that began anew goes on (known length: %s)",
+    "after the end of a restarted log continues (known length: %s)",
     async (hasLength) => {
       const log = await startLog("x".repeat(1_000), hasLength);
       const { endCursor } = await readWindowOf(log);
@@ -74,12 +74,12 @@ describe("a window from the start of a log", () => {
     },
   );
 
-  test("of nothing but line ends has as many lines", async () => {
+  test("of line ends only has as many lines", async () => {
     const log = await startLog("\n".repeat(50_000));
     expect((await readWindowOf(log, { maxBytes: 40_000 })).lines).toEqual(Array(40_000).fill(""));
   });
 
-  test("waits for the rest of a character that has not wholly arrived", async () => {
+  test("excludes an incomplete character until its rest arrives", async () => {
     const log = await startLog(Buffer.from("ab€").subarray(0, 4));
     const first = await readWindowOf(log);
     expect(first).toMatchObject({ text: "ab", hasMore: false });
@@ -100,8 +100,8 @@ async function walk(gateway: Gateway, maxBytes: number, most: number) {
   return windows;
 }
 
-describe("window after window", () => {
-  test("a log of any bytes comes to its end, in windows of any size", async () => {
+describe("reading window after window", () => {
+  test("reaches the end of a log of any bytes, with any size", async () => {
     const log = await startLog();
     // Beginnings and middles of characters, in orders that no text has.
     const byte = fc.constantFrom(0x61, 0x0a, 0x80, 0xbf, 0xc3, 0xe2, 0xf0, 0xf7, 0xff);
@@ -123,7 +123,7 @@ describe("window after window", () => {
 });
 
 describe("the tail of a log", () => {
-  test("is its last lines, and reading on behind it gives what is added", async () => {
+  test("is its last lines, and its cursor continues with added bytes", async () => {
     const log = await startLog(Buffer.from("one\ntwo\nthree\n€").subarray(0, -1));
     const tail = await readWindowOf(log, { tailLines: 2 });
     expect(tail).toMatchObject({
@@ -140,7 +140,7 @@ describe("the tail of a log", () => {
     expect(log.calls()).toEqual([LOG_CALL, LOG_CALL]);
   });
 
-  test("shows signs of replacement for bytes that are no UTF-8", async () => {
+  test("shows replacement characters for invalid UTF-8", async () => {
     const log = await startLog(Buffer.from([0x61, 0x0a, 0x80, 0x80, 0x62, 0x0a]));
     expect(await readWindowOf(log, { tailLines: 1 })).toMatchObject({
       text: "\uFFFD\uFFFDb\n",
@@ -149,7 +149,7 @@ describe("the tail of a log", () => {
   });
 });
 
-test("`after` beside `tailLines` is refused before anything is sent", async () => {
+test("refuses `after` with `tailLines` before anything is sent", async () => {
   const log = await startLog("one\n");
   expect(outcomeOf(await log.ask(READ_LOG, { after: opaque("byte:0"), tailLines: 1 }))).toEqual({
     data: { experiment: { logs: null } },
@@ -158,7 +158,7 @@ test("`after` beside `tailLines` is refused before anything is sent", async () =
   expect(log.calls()).toEqual([]);
 });
 
-test("a log that is written without end is read as far as the window and then cancelled", async () => {
+test("reads an endless log up to the window and then cancels it", async () => {
   const service = await startEndless();
   const gateway = await startGateway({ upstream: service });
   expect(await readWindowOf(gateway, { maxBytes: 14 })).toMatchObject({
@@ -168,7 +168,7 @@ test("a log that is written without end is read as far as the window and then ca
   await service.gone;
 });
 
-test("a log of which its caller may not hold so much is cancelled", async () => {
+test("cancels a log that exceeds its caller's memory budget", async () => {
   const service = await startEndless();
   const { ask } = await startGateway({ upstream: service, env: { MAX_UPSTREAM_BYTES: "100000" } });
   const { errors } = await ask(READ_LOG, { maxBytes: 1_000_000 });
@@ -176,7 +176,7 @@ test("a log of which its caller may not hold so much is cancelled", async () => 
   await service.gone;
 });
 
-test("two fields that want one window of one log read it once", async () => {
+test("two fields that select the same log window read it once", async () => {
   const log = await startLog("one\n");
   await log.ask(`{
     a: experiment(id: "ada.mnist.42") { logs { text } }
@@ -217,7 +217,7 @@ const ofSocket = () => Buffer.alloc(65_536, "lin\n");
 const crumb = (index: number) => Buffer.alloc(8_192, "lin\n").subarray(index % 4, (index % 4) + 1);
 
 // Not through the door: what is held meanwhile can be seen only between two pieces.
-describe("a window holds little more than its bytes", () => {
+describe("a window retains little more memory than its bytes", () => {
   test.each([
     [
       "behind a long part of the log that it skips",
@@ -243,7 +243,7 @@ describe("a window holds little more than its bytes", () => {
   test.each([
     ["from its start", { fromByte: 0, maxBytes: 8_000 }],
     ["from its end", { tailLines: 5_000, maxBytes: 8_000 }],
-  ])("of a log that comes in small views of large buffers, %s", async (_, wanted) => {
+  ])("of a log that arrives as small views of large buffers, %s", async (_, wanted) => {
     const { window, megabytes } = await watch(8_000, crumb, wanted);
     expect(window.text).toBe("lin\n".repeat(2_000));
     expect(megabytes).toBeLessThan(ENOUGH);

@@ -78,14 +78,14 @@ const WORST = [
   { of: "names in ever another order", bytes: 6 * MEGABYTE, records: 6, callers: 3, item: shuffled },
 ] as const;
 
-test.each(WORST)("a process lives through responses of $of", async ({ bytes, records, callers, item }) => {
+test.each(WORST)("a process survives responses of $of", async ({ bytes, records, callers, item }) => {
   const { read, expectAlive } = await start((id) => jsonText(record(bytes, (index) => item(id, index))));
   const statuses = await read(records, callers);
   await expectAlive();
   expect(statuses).toEqual(Array.from({ length: callers }, () => 200));
 });
 
-test("compressed responses count as they are decoded: two times 64 fit into a container", async () => {
+test("compressed responses are charged decoded, so twice 64 fit a container", async () => {
   const zipped = gzipSync(record(9.7 * MEGABYTE, () => `"${"a".repeat(1_000)}"`));
   const { read, peak, expectAlive } = await start(() => jsonText(zipped, "gzip"));
   await read(64, 2);

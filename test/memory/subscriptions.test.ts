@@ -49,7 +49,7 @@ async function requestsOf({ service, gateway }: Awaited<ReturnType<typeof start>
   await gateway.expectAlive();
 }
 
-test("a process lives through 48 subscriptions to lists of 9.5 MB of one token", async () => {
+test("a process survives 48 subscriptions of one token to 9.5 MB lists", async () => {
   const rows = numbers(500).map((index) => runOf(index + 1));
   const results = Buffer.from(JSON.stringify({ count: 500, next: null, results: rows }));
   expect(results.length).toBeGreaterThan(9_000_000);

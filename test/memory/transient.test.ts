@@ -33,7 +33,7 @@ function promotedBy(enter: (member: object, key: string) => () => void): number 
   return oldBytes() - before;
 }
 
-test("members that come and go, and work of a caller who always has more, do not move into the old generation", () => {
+test("short-lived members and a busy caller's work avoid the old generation", () => {
   const map = new CompactingMap<object>();
   const list = new LinkedList<object>();
   const inMap = promotedBy((member, key) => {
@@ -55,7 +55,7 @@ test("members that come and go, and work of a caller who always has more, do not
   expect([inMap, inList, inQueue].filter((bytes) => bytes > 10_000_000)).toEqual([]);
 });
 
-test("a map has the entries that a Map has, also after thousands of deletions", () => {
+test("a CompactingMap matches a Map, also after thousands of deletions", () => {
   const key = fc.integer({ min: 0, max: 1_500 }).map((number) => `${number}`);
   const steps = fc.array(fc.tuple(key, fc.boolean()), { minLength: 1, maxLength: 4_000, size: "max" });
   fc.assert(

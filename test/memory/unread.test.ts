@@ -114,7 +114,7 @@ test.each<[string, (url: string) => Promise<void>]>([
         numbers(31).map((id) => subscribeTo(id, JSON.parse(LONG) as object)),
       ),
   ],
-])("a process with the heap of our own files lives through %s", async (_, ask) => {
+])("with the deployment heap, a process survives %s", async (_, ask) => {
   const { url, pid, expectAlive } = await start();
   await ask(url);
   // The gateway reads all that was sent within these answers.

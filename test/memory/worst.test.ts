@@ -86,7 +86,7 @@ const read = async (url: string, init: RequestInit): Promise<number> => {
   }
 };
 
-test("a process with the heap of our own files lives through each of the worst operations, alone and many at once", async () => {
+test("with the deployment heap, survives each worst operation alone and concurrently", async () => {
   const { url, expectAlive } = await start();
   for (const { name, query, accept, isSignedIn } of WORST_OPERATIONS) {
     const headers = {
@@ -102,7 +102,7 @@ test("a process with the heap of our own files lives through each of the worst o
   }
 });
 
-test("a process with that heap lives through what strangers send: long documents, and much beside them", async () => {
+test("with the deployment heap, survives long documents and variables from unverified callers", async () => {
   const { url, expectAlive } = await start();
   const ask = (token: number, body: string) =>
     read(`${url}/graphql`, {
@@ -130,7 +130,7 @@ test("a process with that heap lives through what strangers send: long documents
   await expectAlive();
 });
 
-test("a process lives through long bodies in short chunks: none takes more than its bytes", async () => {
+test("survives long bodies in short chunks, which use only their bytes", async () => {
   const { url, expectAlive } = await start(HEAP / 4);
   const body = `{"query":"{ __typename }"}`.padEnd(250_000).replaceAll(/.{20}/g, "14\r\n$&\r\n");
   const head = ["POST /graphql HTTP/1.1", "Host: a", "Content-Type: application/json"];
@@ -139,7 +139,7 @@ test("a process lives through long bodies in short chunks: none takes more than 
   await expectAlive();
 });
 
-test("a process with that heap exports the metrics of long runs with long descriptions", async () => {
+test("with the deployment heap, exports metrics of long runs with long descriptions", async () => {
   const { url, expectAlive } = await start();
   const headers = { authorization: "token t0ken" };
   const response = await fetch(`${url}/export/ada.mnist/metrics.csv?columns=description,value`, { headers });

@@ -97,7 +97,7 @@ test.each<[string, object, string, string]>([
       .join()}]) { name } } }`,
     '{"data":{"experiment":{"latestMetrics":[{"name":"m"}]}}}',
   ],
-])("a process lives through %s", async (_, written, query, expected) => {
+])("a process survives %s", async (_, written, query, expected) => {
   const { url, expectAlive } = await start(written);
   const body = JSON.stringify({ query });
   const response = await fetch(`${url}/graphql`, { method: "POST", headers: HEADERS, body });
@@ -118,7 +118,7 @@ test.each<[string, object, string, readonly number[]]>([
   ],
   ["such names, in CSV", { declarations: NESTED }, `csv?columns=${NESTED_NAMES.join()}`, [400, 200]],
   ["a cell of quotation marks", { description: '"'.repeat(4_400_000) }, "csv?columns=description", [200]],
-])("a process lives through exports of %s", async (_, written, format, allowed) => {
+])("a process survives exports of %s", async (_, written, format, allowed) => {
   const { url, expectAlive } = await start(written);
   const read = async () => {
     const response = await fetch(`${url}/export/ada.mnist/runs.${format}`, { headers: HEADERS });

@@ -66,11 +66,11 @@ const summaryOf = (count: number) => ({
   },
 });
 
-describe("metric records that are too many for one response", () => {
+describe("metric records of a long run", () => {
   test.each([
     ["0.2", RELEASE_02],
     ["0.4", RELEASE_04],
-  ])("are read in pages of release %s, none lost or repeated where times are equal", async (_, env) => {
+  ])("are paged with release %s, without losing or repeating equal times", async (_, env) => {
     const list = createLister(recordings(120_000, 7));
     const { ask, service } = await startBefore((seen) => ({ json: list(seen) }), env);
     expect(await ask(SUMMARY)).toEqual(summaryOf(120_000));
@@ -86,14 +86,14 @@ describe("metric records that are too many for one response", () => {
     expect(service.inOrder().slice(5)).toEqual(pages);
   });
 
-  test("are one request where they fit", async () => {
+  test("take one request when they fit into one response", async () => {
     const list = createLister(recordings(1_000, 7));
     const { ask, service } = await startBefore((seen) => ({ json: list(seen) }), RELEASE_04);
     expect(await ask(SUMMARY)).toEqual(summaryOf(1_000));
     expect(service.inOrder()).toEqual([`GET ${METRICS}`]);
   });
 
-  test("are read in smaller pages when a page is too large as well, compressed or not", async () => {
+  test("use smaller pages when a page is too large, compressed or not", async () => {
     const list = createLister(recordings(3_000));
     const { ask, service } = await startBefore(
       (seen) => ({
@@ -118,7 +118,7 @@ describe("metric records that are too many for one response", () => {
     ]);
   });
 
-  test("are read in pages also where one response has room for their bytes", async () => {
+  test("are paged even when one response could hold their bytes", async () => {
     const list = createLister(recordings(100_001));
     const { ask, service } = await startBefore((seen) => ({ json: list(seen) }), {
       ...RELEASE_04,
@@ -128,7 +128,7 @@ describe("metric records that are too many for one response", () => {
     expect(service.inOrder()).toHaveLength(4);
   });
 
-  test("are a page for a list without `first`, which goes on behind it", async () => {
+  test("form one page without `first`, from which the list continues", async () => {
     const list = createLister(recordings(3_000));
     const { ask, service } = await startBefore((seen) => ({ json: list(seen) }), {
       ...RELEASE_04,
@@ -160,7 +160,7 @@ describe("metric records that are too many for one response", () => {
     );
   });
 
-  test("are an error where the server only links its pages, and the rest of the run is there", async () => {
+  test("are an error with link-only paging, while the run itself resolves", async () => {
     const list = createLister(recordings(3_000));
     const { ask, service } = await startBefore(
       (seen): FakeResponse =>
@@ -176,7 +176,7 @@ describe("metric records that are too many for one response", () => {
   });
 });
 
-describe("a list of runs whose rows are too large for one response", () => {
+describe("a run list too large for one response", () => {
   test.each(["experiments", "buildJobs"])("is read in smaller pages: %s", async (field) => {
     const rows = recordings(30).map((row) => ({
       ...row,
@@ -200,7 +200,7 @@ describe("a list of runs whose rows are too large for one response", () => {
     );
   });
 
-  test("is an error where one row is", async () => {
+  test("is an error when a single row is too large", async () => {
     const list = createLister(recordings(5).map((row) => ({ ...row, description: "x".repeat(20_000) })));
     const { ask } = await startBefore((seen) => ({ json: list(seen) }), {
       ...RELEASE_04,
@@ -214,7 +214,7 @@ describe("a list of runs whose rows are too large for one response", () => {
   });
 });
 
-test("a response that is too large is not answered by an earlier one", async () => {
+test("an oversized response is not replaced by an earlier one", async () => {
   let rows = recordings(10);
   const { ask } = await startBefore((seen) => ({ json: createLister(rows)(seen) }), {
     UPSTREAM_PROFILE: "document",
@@ -230,7 +230,7 @@ test("a response that is too large is not answered by an earlier one", async () 
   });
 });
 
-test("a folder of more files than are read is an error, and not one without files", async () => {
+test("a folder with too many files is an error instead of empty", async () => {
   const files = Array.from({ length: 100_001 }, (_, index) => [`${index}`, 1]);
   const { ask } = await startBefore(() => ({ json: { dirs: [], files } }), RELEASE_04);
   const answer = await ask(`{ experiment(id: "ada.mnist.42") { outputFiles { files { name } } } }`);

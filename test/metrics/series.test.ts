@@ -38,7 +38,7 @@ const time = (second: number) => new Date(second * 1_000).toISOString();
 const recording = (second: number, values: unknown) => ({ id: second + 1, created_at: time(second), values });
 
 describe("metricSeries", () => {
-  test("is one column a metric over all pages, ordered by name", async () => {
+  test("returns one column per metric over all pages, ordered by name", async () => {
     const rows = Array.from({ length: 45 }, (_, second) =>
       recording(second, { loss: second, ...(second % 2 === 0 ? { accuracy: 0 - second } : {}) }),
     );
@@ -63,7 +63,7 @@ describe("metricSeries", () => {
     ]);
   });
 
-  test("shows what is no finite number as null, and counts it", async () => {
+  test("returns values that are not finite numbers as null, and counts them", async () => {
     const text = `{"results": [
       {"id": 1, "created_at": "t1", "values": {"loss": 1.5}},
       {"id": 2, "created_at": "t2", "values": {"loss": NaN}},
@@ -102,7 +102,7 @@ describe("metricSeries", () => {
     ]);
   });
 
-  test("names that are too long together are refused", async () => {
+  test("refuses names that are too long in total", async () => {
     const gateway = await startBefore(() => ({ json: { results: [] } }));
     const names = Array.from({ length: 500 }, (_, index) => `m${index}`);
     const query = `query ($names: [String!]) { experiment(id: "ada.mnist.42") { metricSeries(names: $names) { name } } }`;
@@ -113,13 +113,13 @@ describe("metricSeries", () => {
     expect((await gateway.ask(query, { names: Array(2_000).fill("loss") })).errors).toBeUndefined();
   });
 
-  test("of records without values is empty", async () => {
+  test("is empty for records without values", async () => {
     const results = [{ id: 1 }, { id: 2, values: null }, { id: 3, values: [1] }];
     const series = await openSeries(await startRecords({ [METRICS]: { results } }));
     expect(await series()).toEqual([]);
   });
 
-  test("keeps a peak where it was when it is thinned", async () => {
+  test("keeps a peak in its position when downsampled", async () => {
     const rows = Array.from({ length: 1_000 }, (_, second) =>
       recording(second, { loss: second === 617 ? 1_000 : second % 2 }),
     );
@@ -147,7 +147,7 @@ describe("metricSeries", () => {
       6,
       [999, 1_008],
     ],
-  ])("thinned it keeps the first and the last point of a gap %s", async (_, values, maxPoints, ends) => {
+  ])("when downsampled, keeps the first and last point of a gap %s", async (_, values, maxPoints, ends) => {
     const rows = values.map((loss, second) => recording(second, { loss }));
     const series = await openSeries(await startPaging(rows, 2_000));
     const [loss] = (await series({ maxPoints })) ?? [];
@@ -156,7 +156,7 @@ describe("metricSeries", () => {
     expect(loss?.steps).toEqual(loss?.steps.toSorted((a, b) => a - b));
   });
 
-  test("thinned in any way has at most maxPoints of its points, the first and the last among them, in order", async () => {
+  test("when downsampled, has at most maxPoints ordered points, including first and last", async () => {
     let results: unknown[] = [];
     const series = await openSeries(await startFake(() => ({ json: { results } })));
     const value = fc.oneof(
@@ -188,7 +188,7 @@ describe("metricSeries", () => {
   });
 });
 
-test("many series of a long list are made in small pieces, and are all the same", async () => {
+test("computes many series of a long list in time slices, all equal", async () => {
   const results = Array.from({ length: 90_000 }, (_, second) => recording(second, { loss: second % 7 }));
   const { ask, service } = await startBefore(
     { [METRICS]: { results } },
@@ -222,7 +222,7 @@ test("many series of a long list are made in small pieces, and are all the same"
   expect(Math.min(...shares)).toBeLessThan(0.3);
 });
 
-test("metrics and latestMetrics keep any name, a value as it came and a number when it is one", async () => {
+test("metrics and latestMetrics keep any name, raw values, and numbers when numeric", async () => {
   const { ask } = await startBefore(({ path }) => ({
     text: path.endsWith("metrics")
       ? `{"count": 1, "results": [{"id": 1, "values": {"__proto__": 1, "constructor": "high"}}]}`

@@ -82,7 +82,7 @@ describe("an explained operation", () => {
     }
   });
 
-  test("names the places that one list serves, and counts them", async () => {
+  test("names and counts the fields that one list serves", async () => {
     const gateway = await startDemoGateway({ env: POLYAXON });
     const ids = [40, 41, 42, 43, 4711].map((id) => globalId(`Experiment:ada/mnist/${id}`));
     const explained = await explain(
@@ -105,7 +105,7 @@ describe("an explained operation", () => {
     expect(explained.totals).toMatchObject({ requests: 2, rounds: 2, withoutRungraph: 5 });
   });
 
-  test("tells what another operation requested, and what was kept", async () => {
+  test("reports reads shared with another operation, and cached ones", async () => {
     const answered = latch();
     const service = await startFake(async () => {
       await answered.opened;
@@ -132,7 +132,7 @@ describe("an explained operation", () => {
     expect(all.map(({ totals }) => totals["withoutRungraph"])).toEqual([1, 1, 1]);
   });
 
-  test("counts pages and mutations as rounds, one after the other", async () => {
+  test("counts sequential pages and mutations as separate rounds", async () => {
     const service = await startFake(({ method, path }) => {
       if (method !== "GET") return { json: {} };
       if (!path.includes("/statuses")) return { json: { id: 3, last_status: "running" } };
@@ -159,7 +159,7 @@ describe("an explained operation", () => {
     expect(explained.totals).toMatchObject({ rounds: 6, withoutRungraph: 6 });
   });
 
-  test("lists failed attempts, with their errors", async () => {
+  test("lists failed attempts with their errors", async () => {
     const reported = [{ json: {}, status: 503, headers: { "retry-after": "1" } }];
     const service = await startFake(() => reported.shift() ?? { json: { detail: "No." }, status: 403 });
     const gateway = await startGateway({ upstream: service, env: { EXPLAIN: "on", UPSTREAM_RETRIES: "1" } });
@@ -173,7 +173,7 @@ describe("an explained operation", () => {
     ]);
   });
 
-  test("is explained when it is rejected, or its body or its parameters cannot be read", async () => {
+  test("is explained even when rejected, or with unreadable body or parameters", async () => {
     const gateway = await startDemoGateway();
     for (const document of ["{ nothing }", "{"]) {
       const { answer, requests } = await explain(gateway, document);
@@ -191,7 +191,7 @@ describe("an explained operation", () => {
     }
   });
 
-  test("is explained alike by POST, by GET and as an event stream", async () => {
+  test("has the same explanation by POST, GET and event stream", async () => {
     const { url, demo, ...gateway } = await startDemoGateway();
     const document = `{ experiment(id: "ada.mnist.42") { buildJob { commit } } }`;
     const expected = untimed(await explain(gateway, document));
@@ -204,7 +204,7 @@ describe("an explained operation", () => {
     }
   });
 
-  test("names no host, token, filled path or variable, and cuts long aliases", async () => {
+  test("exposes no host, token, filled path or variable, and truncates long aliases", async () => {
     const { demo, ...gateway } = await startDemoGateway({ env: POLYAXON });
     const alias = "a".repeat(5_000);
     const explained = await explain(
@@ -223,7 +223,7 @@ describe("an explained operation", () => {
   });
 });
 
-test("operations are explained when the caller asks for it: with the demo unless EXPLAIN is off, with another service if it is on", async () => {
+test("explains operations on request, with the demo by default, otherwise with EXPLAIN=on", async () => {
   const isExplained = async ({ ask }: Gateway, headers: Record<string, string> = EXPLAINED.headers) =>
     "extensions" in (await ask("{ __typename }", {}, { headers }));
   const [demo, upstream] = [await startDemoGateway(), await startFake(() => undefined)];

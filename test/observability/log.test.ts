@@ -14,8 +14,8 @@ const linesIn = (logged: string): Record<string, unknown>[] =>
     .split("\n")
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-describe("the log of the gateway", () => {
-  test("has one line for each operation and one for each exchange, and nothing that a caller sent", async () => {
+describe("the gateway's log", () => {
+  test("has one line per operation and exchange, and no values from callers", async () => {
     const { ask, logged } = await startDemoGateway();
     const headers = { "x-canary": "canary", cookie: "canary=1" };
     const page = `query Page($id: ID!) { experiment(id: $id) { status description } }`;
@@ -38,7 +38,7 @@ describe("the log of the gateway", () => {
     expect(logged()).not.toMatch(/canary|471100174|authorization/i);
   });
 
-  test("tells of an operation who sent it, what it was, and what became of it", async () => {
+  test("records the caller, identity and outcome of an operation", async () => {
     const { ask, logged } = await startDemoGateway({ env: { CALLER_SALT: "a salt of the example" } });
     const document = `query Page { viewer { username } job(id: "ada.mnist.jobs.4242") { status } }`;
     const headers = {
@@ -60,7 +60,7 @@ describe("the log of the gateway", () => {
     expect(invalid).toMatchObject(LINES.invalid);
   });
 
-  test("leads by the id of a request to what failed, in five places at most", async () => {
+  test("links a request id to at most five failed endpoints", async () => {
     const upstream = await startFake(({ path }) => {
       if (path.includes("/logs")) return { status: 503, json: {} };
       if (path.includes("/jobs/3/")) return { text: "no JSON" };
@@ -95,7 +95,7 @@ describe("the log of the gateway", () => {
     expect(logged()).not.toContain("canary");
   });
 
-  test("tells of a download and of a subscription by WebSocket who asked for it", async () => {
+  test("records the caller of downloads and of WebSocket subscriptions", async () => {
     const { ask, url, demo, logged } = await startDemoGateway();
     await ask("{ viewer { username } }");
     const authorization = `token ${demo.users[0]?.token}`;
@@ -115,7 +115,7 @@ describe("the log of the gateway", () => {
     ]);
   });
 
-  test("names at debug level at most five unknown parameters of a request, and none that is no plain name", async () => {
+  test("lists at most five plainly named unknown parameters, at debug level", async () => {
     const { url, logged } = await startDemoGateway();
     const names = ["id", "the canary", "x".repeat(31), ...[1, 2, 3, 4, 5].map((index) => `own${index}`)];
     const own = Object.fromEntries(names.map((name) => [name, "canary"]));
@@ -141,7 +141,7 @@ describe("the log of the gateway", () => {
     expect(logged()).not.toContain("canary");
   });
 
-  test("names a caller alike in all processes with the same CALLER_SALT, otherwise in none", async () => {
+  test("names a caller identically only across processes with the same CALLER_SALT", async () => {
     const upstream = await startFake(() => ({ json: { username: "ada" } }));
     const nameWith = async (env: Record<string, string>, token = "t0ken") => {
       const { ask, logged } = await startGateway({ upstream, env });

@@ -17,8 +17,8 @@ async function linesOf(url: string, start: string): Promise<string[]> {
   return text.split("\n").filter((line) => line.startsWith(start));
 }
 
-describe("the metrics of the gateway", () => {
-  test("count operations and upstream requests by templates, never by what a caller sends as a value", async () => {
+describe("the gateway's metrics", () => {
+  test("count operations and upstream requests by template, never by caller values", async () => {
     const { ask, url } = await startDemoGateway();
     await ask(`query Page { experiment(id: "ada.mnist.42") { status } }`);
     await ask(`query Page { experiment(id: "canary.canary.471100174") { status } }`);
@@ -79,7 +79,7 @@ describe("the metrics of the gateway", () => {
     expect(await linesOf(url, "rungraph_upstream_retries")).toEqual(["rungraph_upstream_retries_total 1"]);
   });
 
-  test("count operations by the client that sends them and its version", async () => {
+  test("count operations by client name and version", async () => {
     const { ask, url } = await startDemoGateway();
     const send = (headers: Record<string, string>, query = VIEWER) => ask(query, {}, { headers });
     await send({ "apollographql-client-name": "web", "apollographql-client-version": "1.2.0+4" });
@@ -99,7 +99,7 @@ describe("the metrics of the gateway", () => {
     ]);
   });
 
-  test("count operations by their names, with those that failed and how long they took together", async () => {
+  test("count operations by name, with failures and total duration", async () => {
     const { ask, url } = await startDemoGateway();
     await ask(`query Page { viewer { username } }`);
     await ask(`query Page { job(id: "ada.mnist.jobs.4242") { status } }`);
@@ -125,7 +125,7 @@ describe("the metrics of the gateway", () => {
     expect(await secondsIn("rungraph_named_operation_seconds_total")).toBeCloseTo(all, 9);
   });
 
-  test("name a hundred clients: a new one takes the place of the one unused for longest, once that was unused for ten minutes", async () => {
+  test("replace the least recently used of 100 clients after ten unused minutes", async () => {
     const send = ({ ask }: Gateway, name: string, client = "web") =>
       ask(VIEWER, {}, { headers: { "graphql-client-name": client, "graphql-client-version": name } });
     const sampleOf = (name: string) => `rungraph_client_operations_total{client="web",version="${name}"}`;
@@ -155,7 +155,7 @@ describe("the metrics of the gateway", () => {
     expect(await valuesOf("V1")).toEqual(["1", "2"]);
   });
 
-  test("take no new names from callers whose token the service has not accepted", async () => {
+  test("accept no new names from callers with unverified tokens", async () => {
     const { ask, url } = await startBefore(({ headers: { authorization } }) =>
       authorization === "token t0ken" ? { json: { username: "ada" } } : { json: {}, status: 401 },
     );

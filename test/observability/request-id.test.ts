@@ -12,7 +12,7 @@ describe("the request id", () => {
     ["a refused download", "/downloads/canary/logs", { method: "GET" }],
     ["a refused form", "/graphql", { body: new URLSearchParams("a=b") }],
     ["a refused length", "/graphql", { body: " ".repeat(300_000), headers: JSON_BODY }],
-  ])("that the caller gave is on %s", async (_, path, sending) => {
+  ])("sent by the caller is returned on %s", async (_, path, sending) => {
     const { url } = await startDemoGateway();
     const headers = { ...sending.headers, "x-request-id": "caller-4711" };
     const answer = await sendTo(url + path, { ...sending, headers });
@@ -22,7 +22,7 @@ describe("the request id", () => {
   });
 
   test.each(["", "two words", "x".repeat(129), `"quoted"`, "<script>"])(
-    "%j is none: the gateway makes one, the same for the service, the log and the answer",
+    "%j is replaced by a generated id for service, log and response",
     async (given) => {
       const { url, logged, service: fake } = await startBefore(() => ({ json: { username: "ada" } }));
       const { headers } = await sendTo(`${url}/graphql`, {
@@ -38,7 +38,7 @@ describe("the request id", () => {
 });
 
 test.each(TRACE_CONTEXTS)(
-  "the trace context $given of the caller is handed to the service as $sent, its state $state as $sentState",
+  "forwards trace context $given as $sent, and its state $state as $sentState",
   async ({ given: traceparent, sent, state: tracestate, sentState }) => {
     const { ask, service: fake } = await startBefore(() => ({ json: { username: "ada" } }));
     await ask("{ viewer { isSuperuser } }", {}, { headers: { traceparent, tracestate } });

@@ -11,7 +11,7 @@ import { TYPESCRIPT } from "../support/typescript.ts";
 /** More than the ten listeners of one event that Node takes for no leak. */
 const GATEWAYS = 12;
 
-test("gateways that were closed leave no listener, timer or handle in their process, and no warning", async () => {
+test("closed gateways leave no listener, timer, handle or warning in their process", async () => {
   const script = fileURLToPath(new URL("../support/closed-gateways.ts", import.meta.url));
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,

@@ -26,7 +26,7 @@ function rungraph(args: readonly string[], environment: Record<string, string> =
 }
 
 describe("the package in an empty folder", () => {
-  test("holds what runs, its types and its documentation", () => {
+  test("contains runtime files, types and documentation", () => {
     const paths = packed.files.map(({ path }) => path);
     expect([...new Set(paths.map((path) => path.split("/", 1)[0]))].toSorted()).toEqual(
       "CHANGELOG.md LICENSE README.md dist docs package.json schema src".split(" "),
@@ -40,7 +40,7 @@ describe("the package in an empty folder", () => {
     expect(packed.size).toBeLessThan(1_000_000);
   });
 
-  test("starts by npx, answers, serves GraphiQL, and ends when npx is sent SIGTERM", async () => {
+  test("starts with npx, answers, serves GraphiQL, and stops when npx gets SIGTERM", async () => {
     const { printed, kill, ended, out, err } = startProgram(["npx", "rungraph"], { PORT: "0" }, app);
     const [, url = ""] = await printed(READY_LINE);
     const [, token = ""] = await printed(DEMO_TOKEN);
@@ -60,7 +60,7 @@ describe("the package in an empty folder", () => {
 });
 
 describe("the command", () => {
-  test("prints its version and its options, and rejects others", () => {
+  test("prints its version and options, and rejects unknown options", () => {
     for (const option of ["--version", "-v"])
       expect(rungraph([option])).toEqual({ code: 0, out: `${version}\n`, err: "" });
     const { code, out } = rungraph(["--help"]);
@@ -70,7 +70,7 @@ describe("the command", () => {
     expect(rungraph(["--port=1"])).toEqual({ code: 2, out: "", err });
   });
 
-  test("prints the schema and the subgraph, with the names of types that are set", () => {
+  test("prints the schema and subgraph with the configured type names", () => {
     expect(rungraph(["--print-schema"]).out).toBe(read("schema/schema.graphql"));
     expect(rungraph(["--print-subgraph"]).out).toBe(read("schema/subgraph.graphql"));
     // A schema is printed where nothing else is set.
@@ -83,13 +83,13 @@ describe("the command", () => {
     expect(print("canary").code).toBe(1);
   });
 
-  test("ends quietly when nobody reads what it prints", () => {
+  test("exits quietly when its output is no longer read", () => {
     const command = "node_modules/.bin/rungraph --print-schema | head -n 1";
     const { stdout, stderr } = spawnSync("sh", ["-c", command], { cwd: app, encoding: "utf8" });
     expect([stdout, stderr]).toEqual([read("schema/schema.graphql").split(/^/m, 1)[0], ""]);
   });
 
-  test("says whether the settings can be used, without a server", () => {
+  test("checks the settings without starting a server", () => {
     expect(rungraph(["--check-config"])).toEqual({ code: 0, out: "ok\n", err: "" });
     expect(rungraph(["--check-config"], { PORT: "canary", MAX_TOKENS: "7" })).toEqual({
       code: 1,
@@ -122,7 +122,7 @@ await createGateway({ PORT: 4000 });
 test.each([
   ["nodenext", "nodenext"],
   ["esnext", "bundler"],
-])("its types stand alone: %s, %s", (module, resolution) => {
+])("the package's types compile on their own: %s, %s", (module, resolution) => {
   writeFileSync(join(app, "uses.mts"), USES);
   const flags = "--target es2023 --lib es2023 --types node --strict --exactOptionalPropertyTypes --noEmit";
   const options = `${flags} --module ${module} --moduleResolution ${resolution} uses.mts --typeRoots`;

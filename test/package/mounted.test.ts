@@ -29,7 +29,7 @@ async function start(
 const offer = (port: number, path: string, protocol = "websocket"): Promise<string> =>
   statusOf(port, `GET ${path} HTTP/1.1`, "Host: a", WEB_SOCKET.replace("websocket", protocol));
 
-test("of several gateways in a server the one with the longest prefix takes a WebSocket; others are refused, or left to a listener", async () => {
+test("routes WebSockets by longest prefix; other paths get 404 or a listener", async () => {
   const { server, port } = await start(["/a", "/a/b", "/c"]);
   for (const path of ["/a/graphql", "/a/b/graphql", "/c/graphql"])
     expect(await offer(port, path)).toBe("101 Switching Protocols");
@@ -41,12 +41,12 @@ test("of several gateways in a server the one with the longest prefix takes a We
   expect(await offer(port, "/other")).toBe("403 Forbidden");
 });
 
-test("several gateways in a server leave no request without an answer that offers h2c", async () => {
+test("several gateways in one server answer every request that offers h2c", async () => {
   const { port } = await start(["/a", "/c"]);
   for (const path of ["/a/healthz", "/other"]) expect(await offer(port, path, "h2c")).toBe("200 OK");
 });
 
-test("a request that a middleware has paused is read", async () => {
+test("reads a request that a middleware has paused", async () => {
   const { port } = await start(["/a"], ([gateway], request, response) => {
     request.pause();
     setImmediate(() => gateway?.handler(request, response));
@@ -55,7 +55,7 @@ test("a request that a middleware has paused is read", async () => {
   expect(answer).toEqual({ data: { __typename: "Query" } });
 });
 
-test("a gateway is closed after DRAIN_TIMEOUT_MS, whoever waits for an answer then", async () => {
+test("a gateway closes after DRAIN_TIMEOUT_MS even while requests are pending", async () => {
   const service = createServer((_, response) => void gateway.close().then(() => response.end("{}")));
   const settings = { UPSTREAM_URL: `http://127.0.0.1:${await openPort(service)}`, DRAIN_TIMEOUT_MS: 100 };
   const gateway = await createGateway(settings, { log });

@@ -40,8 +40,8 @@ const EXPERIMENTS = `query ($first: Int, $after: String) { project(id: "ada.mnis
 const TRIALS = "GET /v2/projects/ada/mnist/trials";
 const OLDEST_FIRST = "order_by=created&direction=asc";
 
-describe("a server that only a file describes", () => {
-  test("gives a list page by page, by its own offsets and counts, and from an item in the middle on", async () => {
+describe("a server described only by a profile file", () => {
+  test("pages a list by its own offsets and counts, also from mid-page", async () => {
     const { ask, calls } = await startDescribed();
     const read = async (variables: object) =>
       (await ask<Experiments, object>(EXPERIMENTS, variables)).data.project.experiments;
@@ -67,7 +67,7 @@ describe("a server that only a file describes", () => {
   test.each([
     ["status", ["images?ids=2%2C1&limit=20"]],
     ["dockerfile", ["images/1", "images/2"]],
-  ])("is asked for many records at once, unless its lists omit what is wanted: %s", async (field, images) => {
+  ])("gets batched reads unless its lists omit the selected field: %s", async (field, images) => {
     const { ask, calls } = await startDescribed();
     const { errors } = await ask(
       `{ project(id: "ada.mnist") { experiments(first: 2) { nodes { buildJob { ${field} } } } } }`,
@@ -79,7 +79,7 @@ describe("a server that only a file describes", () => {
     ]);
   });
 
-  test("takes commands where it has them, and the token in its own words, whatever the caller wrote", async () => {
+  test("receives commands at its endpoints and the token in its own scheme", async () => {
     const { ask, tracker, calls } = await startDescribed();
     const stop = `mutation { stopExperiment(id: "ada.mnist.7", force: true) { experiment { uniqueName config { kind } } } }`;
     const stopped = {
@@ -94,7 +94,7 @@ describe("a server that only a file describes", () => {
     );
   });
 
-  test("has errors that name its endpoints as it spells them, and tells its version and what it can", async () => {
+  test("reports errors with its own endpoints, and its version and capabilities", async () => {
     const { ask } = await startDescribed();
     const { data, errors } = await ask(`{
       experiment(id: "ada.mnist.8") { status }
@@ -121,7 +121,7 @@ const startExtended = (written: object) => {
 };
 
 describe("a file that extends a built-in profile", () => {
-  test("takes endpoints away, and gives back what the other takes away, spelled as it says", async () => {
+  test("removes endpoints, and restores removed ones with its own spelling", async () => {
     const { ask, calls } = await startExtended({
       extends: "polyaxon-0.4",
       endpoints: {
@@ -148,16 +148,21 @@ describe("a file that extends a built-in profile", () => {
   });
 });
 
-describe("a profile that cannot be used", () => {
+describe("an invalid profile", () => {
   const faultsOf = (text: string) => faultsIn({ UPSTREAM_PROFILE: profileFile(text) });
 
-  test.each(FAULTS)("is refused at the start, each fault with its place: %s", (text = "", ...reported) => {
-    const problems = faultsOf(text);
-    expect(problems).toHaveLength(reported.length);
-    for (const [index, each] of reported.entries()) {
-      expect(problems[index]?.slice(0, `UPSTREAM_PROFILE: ${each}`.length)).toBe(`UPSTREAM_PROFILE: ${each}`);
-    }
-  });
+  test.each(FAULTS)(
+    "is refused at startup, with the location of each error: %s",
+    (text = "", ...reported) => {
+      const problems = faultsOf(text);
+      expect(problems).toHaveLength(reported.length);
+      for (const [index, each] of reported.entries()) {
+        expect(problems[index]?.slice(0, `UPSTREAM_PROFILE: ${each}`.length)).toBe(
+          `UPSTREAM_PROFILE: ${each}`,
+        );
+      }
+    },
+  );
 
   const many = (count: number, lineOf: (index: number) => string) =>
     Array.from({ length: count }, (_, index) => `${lineOf(index)}\n`).join("");
@@ -165,13 +170,13 @@ describe("a profile that cannot be used", () => {
   test.each([
     ["keys that are unknown", many(1_000, (index) => `key${index}: 1`), "further faults: 980"],
     ["values that cannot be used", `omittedInLists: {jobs: [${"1,".repeat(500)}]}`, "further faults: 480"],
-  ])("tells the first 20 faults and how many more there are: %s", (_, text, last) => {
+  ])("reports its first 20 errors and counts the rest: %s", (_, text, last) => {
     const problems = faultsOf(text);
     expect(problems).toHaveLength(21);
     expect(problems.at(-1)).toBe(`UPSTREAM_PROFILE: ${last}`);
   });
 
-  test("is not parsed when it is longer than any profile, as YAML takes the square of its keys", () => {
+  test("is not parsed when overlong, because YAML parsing is quadratic in keys", () => {
     expect(faultsOf(many(60_000, (index) => `key${index}: 1`))).toEqual([
       "UPSTREAM_PROFILE: expected at most 32768 characters, got 708890",
     ]);

@@ -9,7 +9,7 @@ import { listen } from "../support/listen.ts";
 import { OUTPUTS_OF_42 } from "../support/one-read.ts";
 import { TEST_SETTINGS } from "../support/test-settings.ts";
 
-test("a download that has not ended after DRAIN_TIMEOUT_MS is cut off, here and at the service", async () => {
+test("aborts a download unfinished after DRAIN_TIMEOUT_MS, both downstream and upstream", async () => {
   const left = latch();
   const url = await listen((_, response: ServerResponse) => {
     response.writeHead(200).write("begun");

@@ -26,7 +26,7 @@ function watchWalks(): () => number {
 /** More than a request takes, and far less than there are values in the JSON. */
 const FEW = 5_000;
 
-describe("JSON of a caller that is nested more than 200 deep is refused, and nothing is sent:", () => {
+describe("refuses JSON nested over 200 levels, before sending anything, in", () => {
   const TOO_DEEP = "Expected JSON nested at most 200 levels deep, got deeper.";
   const error = { message: TOO_DEEP, extensions: { code: "BAD_REQUEST", requestId: expect.any(String) } };
   const query = 'query { experiment(id: "ada.mnist.42") { name } }';
@@ -46,7 +46,7 @@ describe("JSON of a caller that is nested more than 200 deep is refused, and not
     expect(service.calls()).toEqual([]);
   });
 
-  test("an operation by WebSocket", async () => {
+  test("an operation over a WebSocket", async () => {
     const { url, service } = await start();
     const variables = { deep: JSON.parse(nested(200)) as unknown };
     const results = clientOf(url, { authorization: "token t0ken" }).iterate({ query, variables });
@@ -54,7 +54,7 @@ describe("JSON of a caller that is nested more than 200 deep is refused, and not
     expect(service.calls()).toEqual([]);
   });
 
-  test("a message of an agent", async () => {
+  test("a message from an agent", async () => {
     const { url, service } = await start();
     const body = rpc("tools/call", { name: "graphql_query", arguments: { query } }).replace(
       "{",
@@ -67,7 +67,7 @@ describe("JSON of a caller that is nested more than 200 deep is refused, and not
   });
 });
 
-test("variables of many values are measured by their bytes, and not walked", async () => {
+test("many variable values are measured by their bytes, without walking them", async () => {
   const { ask } = await startBefore({});
   const query = `mutation ($d: JSON!) { restartExperiment(id: "ada.mnist.42", input: { parameters: [{ name: "a", value: $d }, { name: "a", value: $d }] }) { __typename } }`;
   const variables = { d: Array.from({ length: 500 }, () => JSON.parse(nested(190)) as unknown) };
@@ -80,7 +80,7 @@ test("variables of many values are measured by their bytes, and not walked", asy
   expect(walks()).toBeLessThan(FEW);
 });
 
-describe("JSON of the upstream service", () => {
+describe("upstream JSON", () => {
   /** A gateway before a service whose list has a run with these parameters, as JSON, and one without any. */
   async function startBeforeRuns(declarations: string) {
     const rows = `[{"id": 1, "name": "a", "declarations": ${declarations}}, {"id": 2, "name": "b", "declarations": {}}]`;
@@ -90,7 +90,7 @@ describe("JSON of the upstream service", () => {
     return { ask, logged, names: () => ask(namesOf) };
   }
 
-  test("that is nested more than 200 deep reads as null from there on, and is logged once", async () => {
+  test("nested over 200 levels is null from there, and is logged once", async () => {
     const { ask, logged } = await startBeforeRuns(`{"it": ${nested(1_000, "1")}, "lr": 1}`);
     const query = `{ project(id: "ada.mnist") { experiments { nodes { name it: parameter(name: "it") { value } lr: parameter(name: "lr") { value } } } } }`;
     for (let turn = 0; turn < 2; turn++)
@@ -113,7 +113,7 @@ describe("JSON of the upstream service", () => {
     expect(warned).toEqual([expect.stringContaining('"place":"(nested too deeply)"')]);
   });
 
-  test("is measured by its bytes, and its values are not walked", async () => {
+  test("is measured by its bytes, without walking its values", async () => {
     const { names } = await startBeforeRuns(`[${"{},".repeat(250_000)}{}]`);
     const walks = watchWalks();
     expect(await names()).toEqual({
@@ -122,7 +122,7 @@ describe("JSON of the upstream service", () => {
     expect(walks()).toBeLessThan(FEW);
   });
 
-  test("with an integer that a number does not keep is read without a reviver", async () => {
+  test("with an integer beyond number precision is parsed without a reviver", async () => {
     const { names } = await startBeforeRuns(`{"seed": 12345678901234567890}`);
     const parse = vi.spyOn(JSON, "parse");
     onTestFinished(() => void parse.mockRestore());

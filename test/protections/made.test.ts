@@ -33,7 +33,7 @@ async function start(maxBytes = "100000") {
   return { service, ...(await startGateway({ upstream: service, env })) };
 }
 
-describe("what an operation makes counts against MAX_UPSTREAM_BYTES, beside what it has read:", () => {
+describe("MAX_UPSTREAM_BYTES also covers memory that an operation allocates for", () => {
   test.each([
     ["objects that are parsed", '{ experiment(id: "ada.mnist.42") { outputFiles { folders { name } } } }'],
     ["fields and items", '{ experiment(id: "ada.mnist.42") { logs { lines } } }'],
@@ -48,7 +48,7 @@ describe("what an operation makes counts against MAX_UPSTREAM_BYTES, beside what
     expect(firstCodeOf(await ask(query))).toBe("REQUEST_LIMIT_EXCEEDED");
   });
 
-  test("reads of what a record leads to, before any of them is sent", async () => {
+  test("reads of linked records, before any of them is sent", async () => {
     const { ask, service } = await start();
     const children =
       "statuses { totalCount } jobs { totalCount } codeReference { branch } metrics { totalCount }";
@@ -57,7 +57,7 @@ describe("what an operation makes counts against MAX_UPSTREAM_BYTES, beside what
     expect(service.calls()).toEqual(["GET ada/mnist/experiments?limit=20"]);
   });
 
-  test("parts that are delivered later", async () => {
+  test("incremental payloads", async () => {
     const { url } = await start();
     const query = `{ project(id: "ada.mnist") { experiments(first: 70) { nodes { id ... @defer { name } } } } }`;
     const payloads = await askIncrementally(url, { query }, { authorization: "token t0ken" });
@@ -65,7 +65,7 @@ describe("what an operation makes counts against MAX_UPSTREAM_BYTES, beside what
   });
 });
 
-describe("what a request brings counts against it as well, before anything is done for it:", () => {
+describe("MAX_UPSTREAM_BYTES also covers request input before execution:", () => {
   // 64 bytes of memory each, and 3 of text.
   const many = Array.from({ length: 4_000 }, () => ({}));
   const query = "query ($id: ID!) { experiment(id: $id) { id } }";
@@ -88,7 +88,7 @@ describe("what a request brings counts against it as well, before anything is do
     expect(service.calls()).toEqual([]);
   });
 
-  test("what an agent gives as a string of JSON", async () => {
+  test("variables that an agent sends as a JSON string", async () => {
     const { url, service } = await start();
     const given = { query: "{ viewer { username } }", variables: JSON.stringify({ many }) };
     const message = { ...tool, params: { name: "graphql_query", arguments: given } };
@@ -101,7 +101,7 @@ describe("what a request brings counts against it as well, before anything is do
   test.each([
     ["those of a subscription", { query: events, variables: { some } }],
     ["its document", { query: events.replace("id }", `id ${times(3, "name")} }`) }],
-  ])("%s as long as it lasts", async (_, asked) => {
+  ])("%s until the subscription ends", async (_, asked) => {
     const { ask, url } = await start();
     const stream = await subscribe(url, asked);
     const asking = () => ask(query, { id: "ada.mnist.42", some });
@@ -110,14 +110,14 @@ describe("what a request brings counts against it as well, before anything is do
     await vi.waitUntil(async () => firstCodeOf(await asking()) === "ok", LONG_TIMEOUT);
   });
 
-  test("a document that was sent before, by its plan as well, where it is longer than people write them", async () => {
+  test("a repeated, unusually long document, including its plan", async () => {
     const { ask } = await start("460000");
     const long = `{ ${Array.from({ length: 150 }, (_, name) => `f${name}: __typename`).join(" ")} }`;
     const answers = [await ask(long), await ask(long), await ask(long), await ask(long, { many })];
     expect(answers.map(firstCodeOf)).toEqual(["ok", "ok", "ok", "REQUEST_LIMIT_EXCEEDED"]);
   });
 
-  test("those of an operation by WebSocket, whose id is short as well", async () => {
+  test("variables of a WebSocket operation, whose id is limited as well", async () => {
     const { url, service } = await start();
     const client = clientOf(url, { authorization: "token t0ken" });
     const asked = client.iterate({ query: events, variables: { many } }).next();

@@ -153,7 +153,7 @@ const STORIES: Readonly<Record<string, Case>> = {
   ],
 };
 
-describe("much is asked for at hardly more cost than little:", () => {
+describe("large requests cost hardly more than small ones for", () => {
   test.each(Object.entries(STORIES))("%s", async (_, [answers, little, much]) => {
     const { ask } = await start(answers);
     const send = (sent: Sent) => () => ask(sent.query, sent.lists);
@@ -163,7 +163,7 @@ describe("much is asked for at hardly more cost than little:", () => {
 
 const listsOfTwo = [1, 2].map(() => ({ declarations: { lists: listsOf(100_000) } }));
 
-describe("is walked in turns with other work:", () => {
+describe("divides into time slices the work for", () => {
   const cases: Readonly<Record<string, readonly [answers: Case[0], sent: Sent]>> = {
     "more parameters than a result may have": [
       run({ declarations: named(150_000) }),
@@ -194,7 +194,7 @@ describe("is walked in turns with other work:", () => {
     expect(await longestShareOf(() => ask(text, lists))).toBeLessThan(0.5);
   });
 
-  test("a row of an export with more parameters than it has columns", async () => {
+  test("an export row with more parameters than columns", async () => {
     const { url } = await start(rows({ declarations: named(60_000) }));
     const get = async () => (await fetch(`${url}/export/ada.mnist/runs.ndjson`, SIGNED_IN)).text();
     const { others, ...columns } = JSON.parse(await get()) as Readonly<Record<string, object>>;
@@ -203,7 +203,7 @@ describe("is walked in turns with other work:", () => {
     expect(await longestShareOf(get)).toBeLessThan(0.5);
   });
 
-  test("the page of an export whose parameters become its columns", async () => {
+  test("an export page whose parameters become its columns", async () => {
     const runs = upTo(60).map(() => ({ declarations: named(10), last_metric: named(10) }));
     const { url } = await start(rows(...runs));
     const get = async (columns: string) =>
@@ -217,7 +217,7 @@ describe("is walked in turns with other work:", () => {
     expect(looks() - before).toBeGreaterThan(before + 2 * runs.length);
   });
 
-  test("what thousands of reads come to that a rate limit does not allow in time", async () => {
+  test("thousands of reads that a rate limit cannot allow in time", async () => {
     const service = await startFake(() => ({ json: { id: 1 } }));
     const env = { UPSTREAM_RATE_LIMIT: "20/60", REQUEST_TIMEOUT_MS: "3000" };
     const { ask } = await startGateway({ upstream: service, env });

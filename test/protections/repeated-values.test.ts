@@ -55,7 +55,7 @@ test("a nested metric is converted once for all fields that show it", async () =
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/1/"]);
 });
 
-test("names that are given twice are looked for once", async () => {
+test("looks up duplicate names once", async () => {
   const run = row(1, { last_metric: { b: 1, a: 2 }, declarations: { y: 3, x: 4 } });
   const { ask, service } = await start([run], [{ id: 7, values: { b: 5, a: 6 } }]);
   const answer = await ask(`{ experiment(id: "ada.mnist.1") {
@@ -76,7 +76,7 @@ test("names that are given twice are looked for once", async () => {
   expect(service.calls()).toEqual(["GET ada/mnist/experiments/1/", "GET ada/mnist/experiments/1/metrics"]);
 });
 
-test("a cloning strategy above 100 characters is OTHER as it is", async () => {
+test("a cloning strategy above 100 characters is OTHER without conversion", async () => {
   const { ask } = await start([row(1, { cloning_strategy: "ΐ".repeat(2_000) })]);
   const spelled = longOnesOf("toUpperCase");
   expect(await ask(`{ experiment(id: "ada.mnist.1") { cloningStrategy } }`)).toEqual({
@@ -85,7 +85,7 @@ test("a cloning strategy above 100 characters is OTHER as it is", async () => {
   expect(spelled()).toEqual([]);
 });
 
-test("references above 1,000 characters are not split in searches for clones or in lists of metrics", async () => {
+test("does not split references above 1,000 characters for clones or metric lists", async () => {
   const long = ".".repeat(2_000);
   const rows = [
     row(1, { original: null }),
@@ -114,7 +114,7 @@ test("references above 1,000 characters are not split in searches for clones or 
   ]);
 });
 
-test("nested values by which runs are grouped are written one at a time", async () => {
+test("serializes nested values that group runs one at a time", async () => {
   const names = ["a", "b", "c", "d"];
   const runs = (length: number) =>
     upTo(30).map((id) =>
@@ -137,7 +137,7 @@ test("nested values by which runs are grouped are written one at a time", async 
   expect((await read(20_000)) - short).toBeGreaterThan(3 * 30);
 });
 
-test("cells of a run in a table of its metrics are written once for all its points", async () => {
+test("formats a run's cells once for all points of a metrics table", async () => {
   const cell = "a;".repeat(50_000);
   const written = async (points: number) => {
     const records = upTo(points).map((id) => ({ id, values: { loss: id } }));

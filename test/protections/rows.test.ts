@@ -12,6 +12,6 @@ const isApplicable = (row: Protection): boolean =>
   textOf(row.edit.file).match(editPattern(row))?.length === 1 &&
   ['"', "`"].some((quote) => textOf(row.test.file).includes(`${quote}${row.test.title}${quote},`));
 
-test("each row of mutations.json has an edit that matches once in its file, and a test that exists", () => {
+test("each mutations.json row has an edit matching once and an existing test", () => {
   expect(PROTECTIONS.filter((row) => !isApplicable(row))).toEqual([]);
 });

@@ -18,7 +18,7 @@ import {
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { refusal } from "../support/throttling.ts";
 
-test("when all callers together hold what they may, one with more than an equal share is refused, and the others are not", async () => {
+test("at the total memory limit, refuses only callers above an equal share", async () => {
   const [heavysSecond, lightsSecond] = [latch(), latch()];
   const service = await startFake(async ({ path }) => {
     const id = experimentIn(path);
@@ -51,7 +51,7 @@ test("when all callers together hold what they may, one with more than an equal 
   expect((await Promise.all(light)).map(firstCodeOf)).toEqual(["ok", "ok", "ok", "ok"]);
 });
 
-test("what callers command counts for what they hold: long texts that wait for the service do not use up the memory", async () => {
+test("charges commands to their caller's memory, so long strings cannot exhaust it", async () => {
   const service = await startFake(() => ({ json: RUNNING_RECORD }));
   const gateway = await startGateway({ upstream: service, env: { MAX_UPSTREAM_BYTES: "100000" } });
   const rename = (length: number) =>
@@ -70,7 +70,7 @@ test.each<[string, (number: number) => string]>([
   ["of strangers at many addresses", (number) => `X-Forwarded-For: 10.0.0.${number}`],
   ["of the same token", () => "Authorization: token light"],
   ["of many known tokens", (number) => `Authorization: token known${number}`],
-])("bodies that never end, %s, keep nobody out", async (_, headerOf) => {
+])("endless request bodies, %s, keep no caller out", async (_, headerOf) => {
   const gateway = await startGateway({
     upstream: await startFake(() => ({ json: RUNNING_RECORD })),
     env: { MAX_OPERATIONS: "4", MAX_OPERATIONS_PER_TOKEN: "2", TRUSTED_PROXIES: "1" },
@@ -99,7 +99,7 @@ const outcomesOf = async (enter: Enter, fixture: Fixture, callers: readonly Who[
 /** An address may have two downloads of callers that are not known, and all of them four. */
 const DOWNLOADS = { MAX_DOWNLOADS: "8", MAX_DOWNLOADS_PER_TOKEN: "2", TRUSTED_PROXIES: "1" };
 
-test("strangers at many addresses have half of the places, and leave the others to known tokens", async () => {
+test("unverified callers share half the permits, leaving the rest to verified tokens", async () => {
   const fixture = await startFixture({ env: DOWNLOADS });
   await fixture.accept("ada");
   const unverifiedCallers = ["1", "1", "1", "2", "2", "3"].map((host, index) => ({
@@ -117,7 +117,7 @@ test("strangers at many addresses have half of the places, and leave the others 
   expect((await ENTER.download(fixture, { token: "ada" }, "active")).outcome).toBe("in");
 });
 
-test("a token that becomes known leaves the places of its address to strangers, with all that it has under way", async () => {
+test("a newly verified token releases its address's permits, including those in use", async () => {
   const fixture = await startFixture({ env: DOWNLOADS });
   expect((await ENTER.download(fixture, { token: "ada" }, "active")).outcome).toBe("in");
   await fixture.accept("ada", "ada");
@@ -125,7 +125,7 @@ test("a token that becomes known leaves the places of its address to strangers, 
   expect(await outcomesOf(ENTER.download, fixture, unverifiedCallers)).toEqual(["in", "in", 429]);
 });
 
-describe("all places for operations", () => {
+describe("all operation permits", () => {
   /** A gateway with four of them that has just begun and knows ada's token, before a service that holds what others ask. */
   async function startCold() {
     const answering = latch();
@@ -150,7 +150,7 @@ describe("all places for operations", () => {
     return { enter, gateway, answer: () => answering.open() };
   }
 
-  test("are for strangers after a restart, who give way to known tokens and to strangers elsewhere", async () => {
+  test("are open to unverified callers after a restart, but preemptible by others", async () => {
     const { enter, answer } = await startCold();
     const cold: Promise<string>[] = [];
     for (const token of ["cold1", "cold2", "cold3", "cold4"]) cold.push((await enter(1, token)).code);
@@ -164,7 +164,7 @@ describe("all places for operations", () => {
     expect(await Promise.all(others.map(({ code }) => code))).toEqual(["ok", "ok", "ok"]);
   });
 
-  test("are for strangers elsewhere also while others wait for their pace, who give way only where that frees a place", async () => {
+  test("go to other addresses during rate-limit waits, preempting only to free one", async () => {
     let answering = latch();
     let refused = 0;
     const service = await startFake(async ({ headers, path }) => {
@@ -199,7 +199,7 @@ describe("all places for operations", () => {
     expect(await Promise.all(last)).toEqual(["ok", "ok"]);
   });
 
-  test("are for a known token also when strangers have asked in the same moment", async () => {
+  test("are available to a verified token despite simultaneous unverified requests", async () => {
     const { gateway, answer } = await startCold();
     const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
     onTestFinished(() => void socket.destroy());
@@ -216,7 +216,7 @@ describe("all places for operations", () => {
     expect(statuses()).toEqual(["503", "200", "200", "200", "200"]);
   });
 
-  test("are not for what strangers command, which does not give way", async () => {
+  test("are not used by unverified commands, which are not preempted", async () => {
     const { enter, answer } = await startCold();
     const stop = `mutation { stopExperiment(id: "ada.mnist.9", force: true) { experiment { id } } }`;
     const command = await enter(1, "cold0", stop);
@@ -227,7 +227,7 @@ describe("all places for operations", () => {
   });
 });
 
-test("those who sign in at one address have half of the places for it, and those at all addresses have all", async () => {
+test("one address may use half of all sign-in permits, several addresses all", async () => {
   const fixture = await startFixture({ env: { MAX_UNVERIFIED_MUTATIONS: "4", TRUSTED_PROXIES: "1" } });
   const unverifiedCallers = ["1", "1", "1", "2", "2", "3"].map((host) => ({
     token: null,
@@ -243,7 +243,7 @@ test("those who sign in at one address have half of the places for it, and those
   ]);
 });
 
-test("while the gateway drains nothing begins that lasts, and operations do", async () => {
+test("a draining gateway refuses new streams and WebSockets, but accepts operations", async () => {
   const fixture = await startFixture();
   fixture.drain();
   for (const limit of ["event stream", "WebSocket"] as const)

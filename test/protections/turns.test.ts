@@ -52,10 +52,10 @@ async function answeredBefore(tokenOf: (number: number) => string): Promise<numb
   return before;
 }
 
-test("the documents of one token are read between those of another, however many the other has sent", async () => {
+test("reads one token's documents between another's, however many the other has sent", async () => {
   expect(await answeredBefore(() => "heavy")).toBeLessThan(HEAVY / 2);
 });
 
-test("the documents of a known token are read between those of twenty invented ones, which share the turns of their address", async () => {
+test("reads a verified token's documents between those of twenty invented tokens", async () => {
   expect(await answeredBefore((number) => `invented${number % 20}`)).toBeLessThan(HEAVY / 2);
 });

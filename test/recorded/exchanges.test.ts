@@ -15,7 +15,7 @@ describe.each([
   ["0.4.4-samples", "polyaxon-0.4"],
   ["0.4.4-beyond", "polyaxon-0.4"],
   ["0.4.4-further", "polyaxon-0.4"],
-] as const)("what %s has recorded", (file, profile) => {
+] as const)("the recording %s", (file, profile) => {
   const lines = readRecording(file).filter(({ path }) => !LEFT_OUT.test(path));
   const rows = Object.entries(RECORDED_ROWS[file] ?? {});
   const asked = rows.flatMap(([name, row]) =>
@@ -24,11 +24,11 @@ describe.each([
 
   // Of the reads of 0.2.0 these are the lists.
   const whole = file === "0.2.0-reads" ? [] : [file];
-  test.each(whole)("is asked for line by line, or has its reason: %s", () => {
+  test.each(whole)("has a request or a reason for each line: %s", () => {
     expect(rows.map(([name]) => name).toSorted()).toEqual(lines.map((line) => line.case).toSorted());
   });
 
-  test.each(everyNth(asked, 3, 0))("%s: is what the gateway sends and tells", async (name, row) => {
+  test.each(everyNth(asked, 3, 0))("matches what the gateway sends and returns for %s", async (name, row) => {
     const { given, recorded } = await answerTo(lines, name, row, profile);
     expect(given).toMatchObject(recorded);
   });

@@ -6,7 +6,7 @@ import type { Line } from "../support/replay.ts";
 import { startBefore } from "../support/gateway.ts";
 import TIMES from "./times.json" with { type: "json" };
 
-test("a server that sees no token answers 200 without a name or 403: both are UNAUTHENTICATED", async () => {
+test("a missing token, reported as nameless 200 or as 403, is UNAUTHENTICATED", async () => {
   // The gateway always sends its caller's token: here it reaches a server that overlooks it.
   const overlooked = recordedReads
     .filter(({ headers }) => !("Authorization" in headers))
@@ -25,7 +25,7 @@ test("a server that sees no token answers 200 without a name or 403: both are UN
   expect(calls()).toEqual(["GET alice/mnist/experiments/1/", "GET cluster/", "GET users/"]);
 });
 
-test("an HTML page for a name that the server does not match is a missing record", async () => {
+test("an HTML page for an unmatched name is a missing record", async () => {
   const { ask, calls } = await startRecorded();
   const answer = await ask(`{ experiment(id: "${globalId("Experiment:alice/mn.ist/1")}") { name } }`);
   const message = "Not found: alice.mn.ist.experiments.1.";
@@ -40,7 +40,7 @@ const experimentAs = (id: number, keys: object) => ({
 });
 
 test.each(TIMES)(
-  "timestamps $what pass through unchanged; durations reckon with them",
+  "timestamps $what pass through unchanged and are used for durations",
   async ({ times: stamps, seconds }) => {
     const { ask } = await startBefore(experimentAs(3, stamps));
     const fields = "createdAt startedAt finishedAt durationSeconds";

@@ -10,7 +10,7 @@ function renewed(name: string, keys: object) {
   return { ...rest, ...keys };
 }
 
-test("from 0.5 on, `params` are the declarations, and `content`, YAML or JSON, is the configuration", async () => {
+test("since 0.5, `params` are declarations, and YAML or JSON `content` is configuration", async () => {
   const { ask, service } = await startBefore({
     "alice/mnist/experiments/1/": renewed("experiment detail 1", {
       content: CONFIG.content,
@@ -48,7 +48,7 @@ test("from 0.5 on, `params` are the declarations, and `content`, YAML or JSON, i
   );
 });
 
-test("what a content says is not repeated in a warning of the process", async () => {
+test("configuration content is not repeated in a process warning", async () => {
   const warned: string[] = [];
   const listen = ({ message }: Error) => void warned.push(message);
   process.on("warning", listen);

@@ -54,7 +54,7 @@ describe("keys that no record of a server has", () => {
     ]);
   });
 
-  test("do not prove that a record exists: a look-up reads it, and shows them if they are there after all", async () => {
+  test("do not prove existence: a look-up reads the record and shows them", async () => {
     const { ask, service } = await startBefore(({ path }) =>
       path.includes("/1/") ? { json: { id: 1, framework: "pytorch" } } : undefined,
     );
@@ -67,7 +67,7 @@ describe("keys that no record of a server has", () => {
     expect(service.calls()).toEqual(["GET ada/mnist/experiments/1/", "GET ada/mnist/experiments/2/"]);
   });
 
-  test("are the readmes of projects on 0.2: the rest of the record is read without them", async () => {
+  test("include project readmes on 0.2; other keys are read without them", async () => {
     const service = await startOlder();
     const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
     const projectWith = (fields: string) => ask(`{ project(id: "ada.mnist") { ${fields} } }`);
@@ -80,7 +80,7 @@ describe("keys that no record of a server has", () => {
   });
 });
 
-describe("what a server does not offer is null with one error, and it is not asked for it", () => {
+describe("an unsupported field is null with one error, and is never requested", () => {
   test.each(NOT_OFFERED)("$profile: $field", async ({ profile, field, at, what, capability, reads }) => {
     // Safe: the file names profiles.
     const { ask, calls } = await startProfile(profile as ProfileName);

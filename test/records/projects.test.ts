@@ -28,7 +28,7 @@ describe("the record of a project", () => {
     expect(calls()).toEqual(["GET ada/mnist", "GET ada/mnist/experiments/42/", "GET ada/mnist/jobs?limit=2"]);
   });
 
-  test("is not read for its name and its owner", async () => {
+  test("is not read for its name and owner", async () => {
     const { ask, calls } = await startProfile();
     const id = globalId("Project:ada/nosuch");
     expect(await ask(`{ project(id: "ada.nosuch") { id uniqueName owner { username } } }`)).toEqual({
@@ -37,7 +37,7 @@ describe("the record of a project", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("shows that the project does not exist, which is null then", async () => {
+  test("shows that the project is missing, which is then null", async () => {
     const { ask, calls } = await startProfile();
     const answer = await ask(`{
       project(id: "ada.nosuch") { name createdAt }
@@ -52,7 +52,7 @@ describe("the record of a project", () => {
   });
 });
 
-test("a project whose record has another name is not found by the old one", async () => {
+test("a renamed project is not found by its old name", async () => {
   const { ask, service } = await startBefore(
     { "ada/old": { name: "new", unique_name: "ada.new", description: "Renamed" } },
     RELEASE_04,
@@ -64,7 +64,7 @@ test("a project whose record has another name is not found by the old one", asyn
   expect(service.calls()).toEqual(["GET ada/old"]);
 });
 
-describe("a project of release 0.2, whose record never comes when it has many runs", () => {
+describe("a project of release 0.2, whose record never arrives with many runs,", () => {
   const COUNTS: Readonly<Record<string, number>> = { experiments: 720, groups: 3, jobs: 8, builds: 41 };
   const rows = Array.from({ length: 502 }, (_, index) => ({
     name: `p${index}`,
@@ -81,7 +81,7 @@ describe("a project of release 0.2, whose record never comes when it has many ru
   }
   const lengthOf = (project: string, list: string) => `GET ada/${project}/${list}?limit=1`;
 
-  test("is read from the list of its owner, its counts from the lengths of its lists", async () => {
+  test("is read from its owner's list, with counts from its lists' lengths", async () => {
     const { ask, calls } = await startWithoutRecords();
     const fields = "name description experimentCount groupCount jobCount buildJobCount";
     expect(await ask(`{ project(id: "ada.p7") { ${fields} } }`)).toEqual({
@@ -105,7 +105,7 @@ describe("a project of release 0.2, whose record never comes when it has many ru
     ]);
   });
 
-  test("costs only what is asked for, and is looked for to the end of the list", async () => {
+  test("costs only selected fields, and is searched to the list's end", async () => {
     const { ask, calls } = await startWithoutRecords();
     const answer = await ask(`{
       counted: project(id: "ada.p1") { jobCount }
@@ -139,7 +139,7 @@ describe("a project of release 0.2, whose record never comes when it has many ru
 });
 
 describe("a user by name", () => {
-  test("tells more only of the caller", async () => {
+  test("has further fields only for the caller", async () => {
     const { ask, calls } = await startProfile();
     expect(
       await ask(`{
@@ -186,7 +186,7 @@ describe("a user by name", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("is BAD_USER_INPUT if the name cannot stand in a path, and UNAUTHENTICATED without a token", async () => {
+  test("is BAD_USER_INPUT for an invalid path segment, UNAUTHENTICATED without a token", async () => {
     const { ask, calls } = await startProfile();
     const wrong = await ask(`{ user(username: "ada/mnist") { id } }`);
     expect(errorsOf(wrong)).toMatchObject([{ at: "user", code: "BAD_USER_INPUT" }]);
@@ -198,7 +198,7 @@ describe("a user by name", () => {
   });
 });
 
-test("the projects at the root are those of the caller, or of somebody else", async () => {
+test("root projects are those of the caller, or of the given owner", async () => {
   const { ask, calls } = await startProfile();
   const answer = await ask(`{
     projects { nodes { uniqueName } totalCount }

@@ -6,7 +6,7 @@ import STRATEGIES from "./cloning-strategies.json" with { type: "json" };
 import STRANGE from "./strange-values.json" with { type: "json" };
 import { post } from "../support/raw-requests.ts";
 
-test("a value of a wrong type is null and logged once, and its neighbours are there", async () => {
+test("a wrongly typed value is null and logged once; its neighbours remain", async () => {
   const { ask, logged } = await startBefore(STRANGE.records, RELEASE_04);
   const document = `{ experiment(id: "ada.mnist.1") {
       jobCount tags startedAt config { version run { cmd } raw }
@@ -28,7 +28,7 @@ test("a value of a wrong type is null and logged once, and its neighbours are th
   expect(warned()).toEqual(once);
 });
 
-test("values of a searched parameter in a form that the schema does not know are told as received", async () => {
+test("search-space values of an unknown form are returned as received", async () => {
   const matrix = { a: { values: [{ of: 1 }] }, b: { linspace: "0:1:5" }, c: "0.1" };
   const { ask } = await startBefore({ "ada/mnist/groups/5/": { id: 5, hptuning: { matrix } } });
   const definitions = "matrix { definition { ... on MatrixOther { raw } } }";
@@ -94,7 +94,7 @@ test.each([
   ["fancy", { started_at: TIME, finished_at: TIME }, "UNKNOWN", true],
   [null, {}, "UNKNOWN", false],
   ["failed", { started_at: TIME }, "FAILED", true],
-])("a run whose status is %j, with the times %j, is %s", async (status, times, phase, isFinished) => {
+])("a run with status %j and times %j is %s", async (status, times, phase, isFinished) => {
   const { ask } = await startBefore({ "ada/mnist/jobs/1/": { id: 1, last_status: status, ...times } });
   expect(await ask(`{ job(id: "ada.mnist.jobs.1") { phase isFinished } }`)).toEqual({
     data: { job: { phase, isFinished } },

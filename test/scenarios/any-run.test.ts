@@ -13,7 +13,7 @@ const start = async () => {
   return { ask, sent: service.inOrder };
 };
 
-describe("where an id can be of any kind", () => {
+describe("fields that accept ids of any kind", () => {
   test.each([
     ["ada.mnist.experiments.3", "Experiment", "experiments/3"],
     ["ada.mnist.1.3", "Experiment", "experiments/3"],
@@ -21,7 +21,7 @@ describe("where an id can be of any kind", () => {
     ["ada.mnist.jobs.5", "Job", "jobs/5"],
     ["ada.mnist.builds.7", "BuildJob", "builds/7"],
     [globalId("Group:ada/mnist/2"), "Group", "groups/2"],
-  ])("%s is that of the %s", async (id, type, path) => {
+  ])("resolve %s to the type %s", async (id, type, path) => {
     const { ask, sent } = await start();
     const of = `(id: "${id}") { __typename }`;
     expect(await ask(`{ run${of} entity${of} entities(ids: ["${id}"]) { __typename } }`)).toEqual({
@@ -33,7 +33,7 @@ describe("where an id can be of any kind", () => {
   test.each([
     ["ada.mnist", 'id: expected a global id or a name such as ada.mnist.42, got "ada.mnist"'],
     [globalId("Project:ada/mnist"), "id: expected the id of a run, got the id of a Project"],
-  ])("what names no run is refused unsent: %s", async (id, message) => {
+  ])("refuse a value that names no run, without a request: %s", async (id, message) => {
     const { ask, sent } = await start();
     expect(outcomeOf(await ask(`{ run(id: "${id}") { id } }`))).toEqual({
       data: { run: null },
@@ -60,7 +60,7 @@ describe("a name that an experiment and a group can have", () => {
   test.each([
     ["experiments", "Experiment"],
     ["groups", "Group"],
-  ])("is read where only one of them exists: of the %s", async (path, type) => {
+  ])("is resolved when only one of them exists: among the %s", async (path, type) => {
     const { ask, sent } = await startWith(path);
     const id = globalId(`${type}:ada/mnist/3`);
     const reference = `ada.mnist.${path}.3`;
@@ -78,7 +78,7 @@ describe("a name that an experiment and a group can have", () => {
       'id: expected ada.mnist.experiments.3 or ada.mnist.groups.3, got "ada.mnist.3", the name of both',
     ],
     [[], "NOT_FOUND", "Not found: ada.mnist.experiments.3 or ada.mnist.groups.3."],
-  ])("is an error that has both references where %j have it", async (paths, code, message) => {
+  ])("is an error with both references when found in %j", async (paths, code, message) => {
     const { ask, sent } = await startWith(...paths);
     expect(outcomeOf(await ask(`{ run(id: "ada.mnist.3") { id } }`))).toEqual({
       data: { run: null },
@@ -87,7 +87,7 @@ describe("a name that an experiment and a group can have", () => {
     expect(sent()).toEqual(BOTH);
   });
 
-  test("is the error of the look-up that fails, because that run may exist", async () => {
+  test("returns a failed look-up's error, because that run may exist", async () => {
     const { ask } = await startBefore(({ path }) =>
       path.includes("/groups/") ? { json: { detail: "No." }, status: 403 } : { json: { id: 3 } },
     );
@@ -103,7 +103,7 @@ describe("a name that an experiment and a group can have", () => {
     expect(sent()).toEqual([]);
   });
 
-  test("is taken by the operation WhyFailed", async () => {
+  test("is accepted by the operation WhyFailed", async () => {
     const { ask, calls } = await startDemoGateway();
     const operation = readFileSync("schema/operations/33-why-failed.graphql", "utf8");
     expect(await ask(operation, { id: "ada.mnist.42" })).toMatchObject({
@@ -115,7 +115,7 @@ describe("a name that an experiment and a group can have", () => {
   });
 });
 
-test("references follow from the addresses, and every field that finds one of a kind takes them", async () => {
+test("references derive from addresses, and every single-kind look-up accepts them", async () => {
   const service = await startFake(() => NOT_FOUND);
   const { ask } = await startGateway({ upstream: service });
   const ids = [
@@ -148,7 +148,7 @@ test.each([
   ["job", "ada.mnist.jobs.3", "jobs/3/"],
   ["buildJob", "ada.mnist.builds.7", "builds/7/"],
   ["group", "ada.mnist.groups.5", "groups/5/"],
-])("%s and entity take the reference %s", async (field, reference, path) => {
+])("%s and entity accept the reference %s", async (field, reference, path) => {
   const { ask, sent } = await start();
   const of = `(id: "${reference}") { ... on Trackable { reference uuid } }`;
   const found = { reference, uuid: null };
@@ -159,7 +159,7 @@ test.each([
 test.each([
   ["experiment", "ada.mnist.experiments.3", "ada.mnist.groups.3", "ada.mnist.42"],
   ["group", "ada.mnist.groups.2", "ada.mnist.experiments.2", "ada.mnist.5"],
-])("%s takes the plain name of its kind, and no other", async (field, name, other, example) => {
+])("%s accepts the plain name of its kind only", async (field, name, other, example) => {
   const { ask, sent } = await start();
   const answer = await ask(`{ it: ${field}(id: "${name}") { uuid } no: ${field}(id: "${other}") { id } }`);
   const message = `id: expected a global id or a name such as ${example}, got "${other}"`;

@@ -13,7 +13,7 @@ interface Entities {
 }
 
 describe("representations", () => {
-  test("are found by the global id and by the name that others have stored", async () => {
+  test("are found by global id and by the name that others stored", async () => {
     const { ask, calls } = await startDemoGateway();
     const selection = `
       ... on Run { id uniqueName }
@@ -45,7 +45,7 @@ describe("representations", () => {
   });
 
   test.each(["_entities", "batch0: _entities"])(
-    "one failure that several share is an error for each of them, which routers expect: %s",
+    "report a shared failure once per representation, as routers expect: %s",
     async (field) => {
       const { ask } = await startDemoGateway();
       const experiment = { __typename: "Experiment", uniqueName: "ada.mnist.4242" };
@@ -62,7 +62,7 @@ describe("representations", () => {
   );
 
   test.each(HOSTILE)(
-    "$what is refused and costs nothing, and leaves the others alone",
+    "refuse $what without a request, leaving the others unaffected",
     async ({ hostile, message }) => {
       const { ask, calls } = await startDemoGateway();
       const { data, errors } = await ask<Entities, object>(
@@ -76,7 +76,7 @@ describe("representations", () => {
     },
   );
 
-  test("more than a thousand at once are refused", async () => {
+  test("are refused above a thousand at once", async () => {
     const { ask, calls } = await startDemoGateway();
     const representations = Array.from({ length: 1_001 }, () => ({ __typename: "User", username: "ada" }));
     const { data, errors } = await ask<Entities | null, object>(entities(""), { representations });

@@ -35,7 +35,7 @@ const archive = (fields: string, isArchived = true) =>
   `mutation { done: archiveProject(id: "ada.mnist", isArchived: ${isArchived}) { project { ${fields} } } }`;
 
 describe("a command that hides a record", () => {
-  test("gives what was selected of the record before, without an error", async () => {
+  test("returns the selected fields read beforehand, without an error", async () => {
     const { ask, service } = await startHiding();
     const fields = "id name description tags jobCount isArchived isBookmarked jobs { totalCount }";
     expect(await ask(archive(fields))).toEqual({
@@ -58,7 +58,7 @@ describe("a command that hides a record", () => {
     expect(service.inOrder()).toEqual(requests);
   });
 
-  test("reads nothing for what needs no record", async () => {
+  test("reads nothing when the selection needs no record", async () => {
     const { ask, service } = await startHiding();
     expect(await ask(archive("uniqueName isArchived"))).toEqual({
       data: { done: { project: { uniqueName: "ada.mnist", isArchived: true } } },
@@ -66,7 +66,7 @@ describe("a command that hides a record", () => {
     expect(service.inOrder()).toEqual(["POST ada/mnist/archive"]);
   });
 
-  test("reads runs of all kinds before, each once", async () => {
+  test("reads runs of all kinds beforehand, each once", async () => {
     const { ask, service } = await startHiding();
     const kinds = Object.keys(STATES);
     const ids = kinds.map((kind) => `"ada.mnist.${kind}.7"`);
@@ -93,7 +93,7 @@ describe("a command that hides a record", () => {
     expect(sent.slice(4, 8).toSorted()).toEqual(paths.map((path) => `POST ${path}/archive`).toSorted());
   });
 
-  test("is sent although the record cannot be read before", async () => {
+  test("is sent even when the record cannot be read beforehand", async () => {
     const { ask, service } = await startHiding({ isBroken: true });
     const answer = await ask(archive("description isArchived"));
     expect(outcomeOf(answer)).toEqual({
@@ -120,7 +120,7 @@ describe("a command that shows a record again", () => {
   test.each([
     ["some time later", 1, null],
     ["at once", 0, { status: "SUCCEEDED", isFinished: true, isArchived: false }],
-  ])("gives null for a run that is shown %s, and the run otherwise", async (_, readsUntilShown, run) => {
+  ])("returns null for a run not yet shown, otherwise the run: %s", async (_, readsUntilShown, run) => {
     const { ask, service } = await startHiding({ readsUntilShown });
     const restored = (fields: string) =>
       ask(
@@ -139,7 +139,7 @@ describe("a command that shows a record again", () => {
     expect(service.inOrder().slice(2)).toEqual(["POST ada/mnist/experiments/7/restore"]);
   });
 
-  test("fails where its record fails otherwise", async () => {
+  test("fails when its record fails for another reason", async () => {
     const { ask } = await startHiding({ isBroken: true });
     expect(errorsOf(await ask(archive("description", false)))).toMatchObject([
       { at: "done.project.description", code: "UPSTREAM_ERROR" },

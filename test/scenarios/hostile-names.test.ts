@@ -108,7 +108,7 @@ async function open() {
   return { service, codes };
 }
 
-describe("a text that cannot name anything is refused before anything is sent", () => {
+describe("a string that cannot be a name is refused before any request", () => {
   const tried = admission.map(({ query, texts }, index) => ({ query, given: everyNth(texts, 8, index) }));
 
   test.each(tried)("in $query", async ({ query, given }) => {
@@ -122,7 +122,7 @@ describe("a text that cannot name anything is refused before anything is sent", 
 
 const beyond = [-2_147_483_649, -1, 0, 2_147_483_648, 1.5, Number.MAX_SAFE_INTEGER, "1", true, [], {}];
 
-describe("a number outside its bounds is refused before anything is sent, and one at its bounds is taken", () => {
+describe("numbers outside their bounds are refused unsent, and the bounds are accepted", () => {
   test.each(TEXTS.numbers)("in $field: $least to $most", async ({ field, least, most }) => {
     const { service, codes } = await open();
     const query = `query ($x: Int) { ${EXPERIMENT} { ${field} } }`;
@@ -134,14 +134,14 @@ describe("a number outside its bounds is refused before anything is sent, and on
   });
 });
 
-test("more ids than 100 are refused before anything is sent", async () => {
+test("refuses more than 100 ids before anything is sent", async () => {
   const { service, codes } = await open();
   const query = "query ($x: [ID!]!) { entities(ids: $x) { id ... on Trackable { uuid } } }";
   expect(await codes(query, Array(101).fill(IDS["Experiment"]))).toEqual(["BAD_USER_INPUT"]);
   expect(service.calls()).toEqual([]);
 });
 
-test("one hostile id among others is one null, and the others are there", async () => {
+test("one hostile id among others is null, and the others resolve", async () => {
   const { ask, service } = await startBefore(() => ({ json: { id: 1, uuid: "u" } }));
   const ids = [IDS["Experiment"], globalId("Experiment:../x/1"), IDS["Job"]];
   const query = "query ($ids: [ID!]!) { entities(ids: $ids) { ... on Trackable { uuid } } }";
@@ -153,7 +153,7 @@ test("one hostile id among others is one null, and the others are there", async 
   expect(service.calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/jobs/3/"]);
 });
 
-test("a refusal quotes no more than the beginning of what came, and no control character", async () => {
+test("a refusal quotes only the beginning of the input, without control characters", async () => {
   const { ask } = await startBefore(() => undefined);
   const { errors } = await ask("query ($x: ID!) { experiment(id: $x) { uuid } }", {
     x: `\n\u001b[31m${"a".repeat(10_000)}`,
@@ -166,7 +166,7 @@ const isRewritten = (path: string) => new URL(path, "http://service").pathname !
 
 const BELOW_A_PROJECT = /^\/api\/v1\/([^/?#]+)\/([^/?#]+)\/experiments\/\d+\/$/;
 
-describe("whatever is given as an id, a request stays below its project", () => {
+describe("for any id, a request stays below its project", () => {
   const anything = fc.string({ unit: "binary", maxLength: 30 });
   const part = fc.oneof(
     anything,

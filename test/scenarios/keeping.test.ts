@@ -22,9 +22,9 @@ const KIND_NAMES = Object.keys(KINDS) as KindName[];
 const nameOf = (kind: KindName) => KINDS[kind].run.replace(/\.(?:experiments|groups)\./, ".");
 const enumOf = (kind: KindName) => (kind === "BuildJob" ? "BUILD_JOB" : kind.toUpperCase());
 
-describe("a run that is kept", () => {
+describe("bookmarks and archives", () => {
   test.each(KIND_NAMES)(
-    "%s: is among the bookmarks, then among the archived as well, and no longer once it is restored",
+    "contain a bookmarked and then archived %s; restoring leaves the bookmark",
     async (kind) => {
       const { run, wire } = KINDS[kind];
       const { ask, calls } = await startProfile();
@@ -54,7 +54,7 @@ describe("a run that is kept", () => {
     },
   );
 
-  test("projects are among the bookmarks and the archived, and in the list of projects unless archived", async () => {
+  test("contain projects, and archived ones leave the list of projects", async () => {
     const { ask, calls } = await startProfile();
     const names = (...nodes: string[]) => ({ nodes: nodes.map((uniqueName) => ({ uniqueName })) });
     const fields = "nodes { ... on Project { uniqueName } }";
@@ -97,7 +97,7 @@ describe("fields of Bookmarkable, without fragments,", () => {
   );
 });
 
-describe("what somebody else keeps", () => {
+describe("another user's list of bookmarks", () => {
   const document = `query ($id: ID!) { entity(id: $id) { ... on User {
     bookmarks(kind: EXPERIMENT) { nodes { reference isBookmarked } totalCount }
     archives(kind: EXPERIMENT) { totalCount }
@@ -119,7 +119,7 @@ describe("what somebody else keeps", () => {
   });
 });
 
-test("a row that does not tell its project fails its list, not the others", async () => {
+test("a row without a project fails only its own list", async () => {
   const { ask } = await startBefore(({ path }) => {
     const rows = path.includes("bookmarks")
       ? [{ content_object: { id: 1, unique_name: "ada.mnist.jobs.1" } }]
@@ -133,7 +133,7 @@ test("a row that does not tell its project fails its list, not the others", asyn
   });
 });
 
-test("an archived run whose record a server no longer shows is still told by its row", async () => {
+test("an archived run whose record is hidden is served from its row", async () => {
   const { ask } = await startBefore(({ path, method }) => {
     if (method === "POST") return { text: "" };
     if (path === "/api/v1/users/") return { json: { username: "ada" } };

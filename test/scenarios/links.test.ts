@@ -11,7 +11,7 @@ const reported = (answer: Answer<unknown>) =>
     return { path: at, code, reference };
   });
 
-test("a dangling link is null, a forbidden and a failing one keep what their names tell, with one error each", async () => {
+test("dangling links are null, unreadable ones keep names, with one error each", async () => {
   const { ask } = await startBefore(({ path }) => {
     if (path.endsWith("experiments/3/")) {
       return {
@@ -57,7 +57,7 @@ const SHAPES = [
   ["experimentGroup", "experiment_group", "ada..7"],
 ];
 
-test.each(SHAPES)("a %s in an unknown form, %s: %s, is null with its errors", async (field, key, shape) => {
+test.each(SHAPES)("a %s of unknown form (%s: %s) is null with its errors", async (field, key, shape) => {
   const clone = { ...experiment, original: "ada.mnist.9" };
   const { ask } = await startBefore(
     {
@@ -76,7 +76,7 @@ test.each(SHAPES)("a %s in an unknown form, %s: %s, is null with its errors", as
   );
 });
 
-test("a run that is not there is one null and one error at the run, though its lists were asked as well", async () => {
+test("a missing run with requested lists is one null and one error", async () => {
   // The record is refused once all three were asked: they start together.
   let asked = 0;
   let refuse: (reported: undefined) => void = () => {};
@@ -97,7 +97,7 @@ test("a run that is not there is one null and one error at the run, though its l
   ]);
 });
 
-test("a machine that left the cluster is found by name only", async () => {
+test("a machine that left the cluster resolves only its name", async () => {
   const { ask } = await startBefore({
     "ada/mnist/jobs/3/": { id: 3, node_scheduled: "node-9" },
     "cluster/": { nodes: [{ name: "node-1", sequence: 1 }] },

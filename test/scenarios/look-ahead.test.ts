@@ -19,7 +19,7 @@ function beyond(these: readonly string[], those: readonly string[]): string[] {
   });
 }
 
-test("the look-ahead changes no answer and adds no request", async () => {
+test("look-ahead changes no result and adds no request", async () => {
   // A server without lists, and so without batches, whose records have the keys of newer ones.
   const env = { UPSTREAM_PROFILE: profileFile(JSON.stringify(MATERIAL.profile)) };
   const ask = await startTwo({ env }, { env, lookAhead: false });

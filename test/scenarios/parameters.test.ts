@@ -12,7 +12,7 @@ const ask = async (record: object, selection: string) => {
 const NAMES = `all: parameters { name value } some: parameters(names: ["lr", "no"]) { name value }
   lr: parameter(name: "lr") { value } opt: parameter(name: "opt") { name value } none: parameter(name: "toString") { value }`;
 
-test("parameters are told by name, in order, whatever their names", async () => {
+test("returns parameters by name, in order, whatever their names", async () => {
   const declarations = JSON.parse('{"lr": 0.1, "layers": [1, 2], "__proto__": "x", "opt": null}') as object;
   expect(await ask({ declarations }, NAMES)).toEqual({
     data: {
@@ -35,14 +35,14 @@ test("parameters are told by name, in order, whatever their names", async () => 
 
 const NONE = { experiment: { all: null, some: null, lr: null, opt: null, none: null } };
 
-test("parameters that are null have no names", async () => {
+test("parameters that are null resolve to null for all names", async () => {
   expect(await ask({ declarations: null }, NAMES)).toEqual({ data: NONE });
 });
 
 test.each([
   ["lr: 0.1", "string"],
   [[1], "list"],
-])("parameters that are %j cannot be read, which is said", async (declarations, type) => {
+])("parameters that are %j return null with an error", async (declarations, type) => {
   const answer = await ask({ declarations }, NAMES);
   const message = `declarations: expected an object of names and values, got a ${type} from the service.`;
   expect(answer.data).toEqual(NONE);
@@ -85,7 +85,7 @@ const nested = (levels: number, value: unknown) =>
   ) as object;
 const EIGHT = "k0.k1.k2.k3.k4.k5.k6.k7";
 
-test("names lead through eight levels of objects; a deeper object is a value", async () => {
+test("names reach eight levels of objects; a deeper object is a value", async () => {
   const selection = `value: parameter(name: "${EIGHT}") { value } deeper: parameter(name: "${EIGHT}.k8") { value }
     some: parameters(names: ["${EIGHT}", "${EIGHT}.k8", "k0.k1"]) { name }`;
   expect(await ask({ declarations: nested(9, 1) }, selection)).toEqual({
@@ -95,7 +95,7 @@ test("names lead through eight levels of objects; a deeper object is a value", a
   });
 });
 
-test("parameters whose keys have dots are found; of two ways the longest first key counts", async () => {
+test("finds parameters with dots in their keys, preferring the longest first key", async () => {
   const declarations = { a: { "b.c": 1, "b.d": { e: 2 } }, "a.b": { c: 3 }, "x.": { ".y": 4 }, "": { z: 5 } };
   const names = ["a.b.c", "a.b.d.e", "a.b", "x...y", ".z", "a.b.d", "a.c"];
   const selection = `parameters(names: ${JSON.stringify(names)}) { name value }`;

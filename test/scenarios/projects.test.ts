@@ -5,7 +5,7 @@ import { startProfile } from "../support/profiles.ts";
 import REFUSED from "./refused-projects.json" with { type: "json" };
 
 describe("a project", () => {
-  test("is archived out of the list, can still be read, and comes back", async () => {
+  test("leaves the list when archived, stays readable, and can be restored", async () => {
     const { ask, calls } = await startProfile();
     // No more than the address and what was commanded is selected, so nothing is read.
     const archive = async (isArchived: boolean) => {
@@ -28,7 +28,7 @@ describe("a project", () => {
     expect(await archive(false)).toEqual({ user: { projects: { nodes: [speech, mnist] } }, project });
   });
 
-  test("changes what is given, and nothing else; null clears", async () => {
+  test("updates only the given fields; null clears them", async () => {
     const { ask, calls } = await startProfile();
     const update = (input: string) =>
       ask(`mutation { updateProject(id: "ada.mnist", input: { ${input} }) {
@@ -46,7 +46,7 @@ describe("a project", () => {
     expect(calls()).toEqual(["PATCH ada/mnist", "PATCH ada/mnist"]);
   });
 
-  test("that is renamed has another id, as has all that is in it; the old one is not found", async () => {
+  test("gets new ids, contents included, when renamed; old ones are not found", async () => {
     const { ask, calls } = await startProfile();
     const answer = await ask(`mutation { updateProject(id: "ada.mnist", input: { name: "digits" }) {
       project { id uniqueName experiments(first: 1, query: "id:42") { nodes { uniqueName } } }
@@ -67,7 +67,7 @@ describe("a project", () => {
   });
 });
 
-describe("what cannot be done to a project", () => {
+describe("the invalid project command", () => {
   const tooLong = {
     call: `createProject(input: { name: "${"f".repeat(201)}" })`,
     message: "input.name: expected 1 to 200 characters, got 201",

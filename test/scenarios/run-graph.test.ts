@@ -60,7 +60,7 @@ test.each([
     ofGroup(`experiments(first: 5, query: "status:succeeded") { nodes { metrics { totalCount } } }`),
     [[SOME], [METRICS]],
   ],
-])("%s takes no more rounds than its links make necessary", async (_, document, rounds) => {
+])("%s takes no more rounds than its links require", async (_, document, rounds) => {
   const demo = await startDemoService();
   const service = await startRounds(demo, rounds);
   const { strays, answered } = service;
@@ -74,7 +74,7 @@ test.each([
   });
 });
 
-test("a machine's summary costs the cluster document, its details one request more", async () => {
+test("a machine's summary takes the cluster request, its details one more", async () => {
   const { ask, calls } = await startDemoGateway();
   await ask(`{ node(id: "node-1") { memory } }`);
   expect(calls()).toEqual(["GET cluster/"]);

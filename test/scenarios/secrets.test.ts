@@ -155,7 +155,7 @@ const STATUSES = [302, 400, 401, 403, 404, 429, 500];
 /** What a service answers that does what it is asked. */
 const accepting: FakeResponse = { status: 201, json: { id: 77, token: NEW_TOKEN } };
 
-describe("a service that repeats what it was told in its refusals is not passed on", () => {
+describe("secrets that the service repeats in its refusals are not passed on", () => {
   const echoes = ECHOES.map(([how, echo], turn) => ({ how, echo, statuses: everyNth(STATUSES, 7, turn) }));
 
   test.each(echoes)("$how", async ({ echo, statuses }) => {
@@ -233,7 +233,7 @@ test.each<readonly [string, () => Promise<string>]>([
     "the request in a header that is none",
     repeating((request) => `HTTP/1.1 200 OK\r\n${request.replaceAll(":", " ")}\r\n\r\n`),
   ],
-])("no secret is told when the service answers with %s", async (_, start) => {
+])("no secret is leaked when the service responds with %s", async (_, start) => {
   const env = { LOG_LEVEL: "debug", UPSTREAM_HEADERS_TIMEOUT_MS: "50" };
   const { url, logged } = await startGateway({ upstream: { url: await start() }, env });
   expect(hits((await sayAll(url)) + logged())).toEqual([]);
@@ -258,7 +258,7 @@ test.each<[string, string, Record<string, string>]>([
     { "content-type": FORM },
   ],
   ["a token of another scheme", JSON.stringify({ query: "{ viewer { id } }" }), { authorization: BASIC }],
-])("what the caller got wrong is not repeated: %s", async (_, body, headers) => {
+])("a caller's invalid input is not repeated: %s", async (_, body, headers) => {
   const { url, logged, service } = await startBefore(() => accepting, { LOG_LEVEL: "debug" });
   const response = await post(`${url}/graphql`, body, { authorization: "", ...headers });
   const said = `${JSON.stringify([...response.headers])} ${await response.text()} ${logged()}`;

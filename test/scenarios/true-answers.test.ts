@@ -13,7 +13,7 @@ const errorsIn = ({ errors = [] }: Answer<unknown>) =>
     ...(paths ? { paths: (paths as readonly (readonly string[])[]).map((each) => each.join(".")) } : {}),
   }));
 
-test("a name is what the service wrote, whatever the caller wrote; only where the address does not tell it is a record read", async () => {
+test("returns the service's names, reading records only when addresses lack them", async () => {
   const { ask, service } = await startBefore({
     "ada/mnist/experiments/12/": { id: 12, unique_name: "ada.mnist.1.12" },
     "ada/mnist/experiments/12/jobs/7/": { id: 7, unique_name: "ada.mnist.1.12.7.master" },
@@ -35,9 +35,9 @@ test("a name is what the service wrote, whatever the caller wrote; only where th
   ]);
 });
 
-describe("a look-up of what is not there", () => {
+describe("a look-up of a missing record", () => {
   test.each(LOOK_UPS)(
-    "is NOT_FOUND although only the id is selected, and without a token not asked for: $field",
+    "is NOT_FOUND even for id alone, and unsent without a token: $field",
     async ({ field, call }) => {
       const { ask, service } = await startBefore(({ path }) =>
         path.endsWith("cluster/") && field.startsWith("node") ? { json: { nodes: [] } } : undefined,
@@ -52,7 +52,7 @@ describe("a look-up of what is not there", () => {
     },
   );
 
-  test("is seen by its lists, but not by an empty list of a group, which the service also gives of missing ones", async () => {
+  test("is detected by its lists, but not by a group's empty list", async () => {
     const service = await startRecords({
       "a/b/experiments/1/statuses": { count: 0, results: [] },
       "a/b/experiments?group=9": { count: 0, results: [] },
@@ -77,7 +77,7 @@ describe("a look-up of what is not there", () => {
   });
 });
 
-test("the name of a job of an experiment is not found with another role, and need not have the group", async () => {
+test("experiment job names must have the right role, but may omit groups", async () => {
   const record = { id: 8, unique_name: "a.b.2.9.8.master", last_status: "running" };
   const { ask } = await startBefore({ "a/b/experiments/9/jobs/8/": record });
   const { data, errors } = await ask(`{
@@ -111,13 +111,13 @@ function runsAnd(answer: (path: string) => FakeResponse | undefined) {
   });
 }
 
-describe("what cannot be had costs no more than itself", () => {
+describe("when some records are unavailable,", () => {
   const RUNS = `{ project(id: "a.b") { experiments(first: 24) { nodes {
     buildJob { uniqueName commit dockerfile }
     jobs { nodes { nodeScheduled { name memory } } }
   } } } }`;
 
-  test("names of builds and machines stay when the service refuses the rest, and each failed request is one error", async () => {
+  test("build and machine names remain, with one error per failed request", async () => {
     const throttled: FakeResponse = { json: { detail: "Request was throttled." }, status: 429 };
     const service = await runsAnd((path) => {
       if (path === "cluster/")
@@ -153,7 +153,7 @@ describe("what cannot be had costs no more than itself", () => {
     ]);
   });
 
-  test("of a budget that is too small, what many wait for goes first, and the rest is told once", async () => {
+  test("a too-small budget serves widely shared reads first, with one error overall", async () => {
     const service = await runsAnd((path) => {
       if (path === "cluster/") return { json: { nodes: [{ name: "node-1", sequence: 1, memory: 5 }] } };
       const id = /builds\/(\d+)\/$/.exec(path)?.[1];

@@ -9,7 +9,7 @@ import { globalId } from "../support/ids.ts";
 const RELAY = { Node: "ClusterNode", Entity: "Node" };
 const env = { TYPE_NAMES: "relay, Job=TrainingJob" };
 
-test("a machine is a ClusterNode and everything with an id a Node", async () => {
+test("relay names make machines ClusterNode and everything with an id Node", async () => {
   const { ask, calls } = await startDemoGateway({ env });
   const id = globalId("Node:node-1");
   const machine = { __typename: "ClusterNode", id, name: "node-1", memory: 33657483264 };
@@ -40,7 +40,7 @@ test("a machine is a ClusterNode and everything with an id a Node", async () => 
   expect(calls()).toEqual(["GET ada/mnist/jobs/2/", "GET cluster/"]);
 });
 
-test("representations have the names of the subgraph, and no others", async () => {
+test("representations accept only the type names of the subgraph", async () => {
   const { ask, calls } = await startDemoGateway({ env: { TYPE_NAMES: "Job=TrainingJob,Run=TrainingRun" } });
   const id = globalId("Job:ada/mnist/2");
   const representations = ["TrainingJob", "TrainingRun", "Job", "Run"].map((__typename) => ({
@@ -58,7 +58,7 @@ test("representations have the names of the subgraph, and no others", async () =
   expect(calls()).toEqual([]);
 });
 
-test("mutations, inputs, payloads and connections follow the type they are called after; ids and messages do not", async () => {
+test("renamed types rename mutations, inputs, payloads and connections, not ids or messages", async () => {
   const { ask, calls } = await startDemoGateway({
     env: { TYPE_NAMES: "Job=TrainingJob", UPSTREAM_PROFILE: "polyaxon-0.4" },
   });
@@ -94,7 +94,7 @@ test("mutations, inputs, payloads and connections follow the type they are calle
 
 const NAMES: readonly Renames[] = [RELAY, { Job: "TrainingJob", User: "Person", Experiment: "Trial" }];
 
-test.each(NAMES)("with %j the subgraph and GraphiQL's operations are in these names", async (renames) => {
+test.each(NAMES)("with %j, the subgraph and GraphiQL's operations use these names", async (renames) => {
   const served = schemaFor(renames);
   const rename = documentsFor(renames);
   expect(

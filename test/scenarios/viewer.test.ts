@@ -31,7 +31,7 @@ async function startBookmarks(me: () => FakeResponse | Promise<FakeResponse>) {
   return { ask, service, lists };
 }
 
-test("once the caller's name is known, lists are read side by side with what proves it", async () => {
+test("reads lists in parallel with verifying the name of a known caller", async () => {
   const current = { me: (): FakeResponse | Promise<FakeResponse> => ({ json: { username: "ada" } }) };
   const { ask, service, lists } = await startBookmarks(() => current.me());
   expect(await ask(BOOKMARKS)).toEqual(TOLD);
@@ -48,7 +48,7 @@ test("once the caller's name is known, lists are read side by side with what pro
 });
 
 test.each(OTHERWISE)(
-  "a caller whose token $how is null, also where the name was known",
+  "the viewer is null when the token $how, despite a known name",
   async ({ reported, message, details }) => {
     const current: { me: FakeResponse } = { me: { json: { username: "ada" } } };
     const { ask } = await startBookmarks(() => current.me);
@@ -60,7 +60,7 @@ test.each(OTHERWISE)(
   },
 );
 
-test("the names of callers are their own", async () => {
+test("each caller's name is kept separately", async () => {
   const service = await startFake(({ path, headers }) =>
     path.endsWith("/users/")
       ? { json: { username: `${headers["authorization"]}`.replace("token ", "") } }

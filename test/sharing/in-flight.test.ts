@@ -35,7 +35,7 @@ const STATUS_FIELD = `experiment(id: "ada.mnist.42") { status }`;
 const times = <Value>(count: number, make: (turn: number) => Value): Value[] =>
   Array.from({ length: count }, (_, turn) => make(turn));
 
-describe("equal operations of one token at the same time", () => {
+describe("concurrent equal operations of one token", () => {
   const RECORD = { json: RUNNING_RECORD };
   const TAIL = `{ job(id: "ada.mnist.jobs.3") { logs(tailLines: 1) { text } } }`;
   const TAIL_ANSWER = { data: { job: { logs: { text: "two\n" } } } };
@@ -56,7 +56,7 @@ describe("equal operations of one token at the same time", () => {
     expect(service.calls()).toEqual([call]);
   });
 
-  test("share the lists that replace many reads, and whatever else is equal in them", async () => {
+  test("share batched lists and any other equal reads", async () => {
     const answered = latch();
     const { service, ...gateway } = await startBefore(async ({ path }) => {
       await answered.opened;
@@ -80,7 +80,7 @@ describe("equal operations of one token at the same time", () => {
     ]);
   });
 
-  test("do not wait for one that wants only what is new", async () => {
+  test("do not wait for an operation with no-cache", async () => {
     const service = await startHoldingRecords();
     const gateway = await startGateway({ upstream: service });
     const fresh = gateway.ask(ASK_STATUS, {}, { headers: { "cache-control": "no-cache" }, token: "t0ken" });
@@ -91,7 +91,7 @@ describe("equal operations of one token at the same time", () => {
     expect(await Promise.all([fresh, other])).toEqual([RUNNING_ANSWER, RUNNING_ANSWER]);
   });
 
-  test("share an error; what starts after it asks again", async () => {
+  test("share an error, but later operations send a new request", async () => {
     const answered = latch();
     const { service, ...gateway } = await startBefore(async () => {
       await answered.opened;
@@ -105,7 +105,7 @@ describe("equal operations of one token at the same time", () => {
     expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
   });
 
-  test("count the bytes of the response once, until the last of them has ended", async () => {
+  test("charge the response bytes once, until the last operation has ended", async () => {
     const [shared, slow, last] = [latch(), latch(), latch()];
     const service = await startFake(async ({ path }) => {
       const id = experimentIn(path);
@@ -133,7 +133,7 @@ describe("equal operations of one token at the same time", () => {
 
 const STOPPED = { experiment: { status: "STOPPED" } };
 
-test("releases the bytes of a response whose readers have all left before it is parsed", async () => {
+test("releases a response's bytes when all readers leave before parsing", async () => {
   const callers = new CallerRegistry();
   const identity = { caller: callers.of("t0ken", "192.0.2.1"), requestId: "1", trace: null };
   const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
@@ -160,34 +160,31 @@ test("releases the bytes of a response whose readers have all left before it is 
 test.each([
   ["a command", 200, STOPPED, [STATUS_CALL, STATUS_CALL]],
   ["one that failed, and may have been done,", 500, null, [STATUS_CALL]],
-])(
-  "what starts after %s reads anew, although an equal read from before it is in flight",
-  async (_, status, payload, reads) => {
-    const held = latch();
-    let isStopped = false;
-    const service = await startFake(async ({ method }) => {
-      const json = { id: 42, last_status: isStopped ? "stopped" : "running" };
-      if (method === "POST") isStopped = true;
-      else if (!isStopped) await held.opened;
-      return { json, status: method === "POST" ? status : 200 };
-    });
-    const gateway = await startGateway({ upstream: service });
-    const before = askFor(gateway);
-    await vi.waitUntil(() => service.seen().length === 1, LONG_TIMEOUT);
-    const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { status } } }`;
-    expect((await askFor(gateway, stop)).data).toEqual({ stopExperiment: payload });
-    expect(await askFor(gateway)).toEqual({ data: STOPPED });
-    held.open();
-    expect(await before).toEqual(RUNNING_ANSWER);
-    expect(service.inOrder()).toEqual([STATUS_CALL, "POST ada/mnist/experiments/42/stop", ...reads]);
-  },
-);
+])("a read after %s bypasses an equal older read in flight", async (_, status, payload, reads) => {
+  const held = latch();
+  let isStopped = false;
+  const service = await startFake(async ({ method }) => {
+    const json = { id: 42, last_status: isStopped ? "stopped" : "running" };
+    if (method === "POST") isStopped = true;
+    else if (!isStopped) await held.opened;
+    return { json, status: method === "POST" ? status : 200 };
+  });
+  const gateway = await startGateway({ upstream: service });
+  const before = askFor(gateway);
+  await vi.waitUntil(() => service.seen().length === 1, LONG_TIMEOUT);
+  const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { status } } }`;
+  expect((await askFor(gateway, stop)).data).toEqual({ stopExperiment: payload });
+  expect(await askFor(gateway)).toEqual({ data: STOPPED });
+  held.open();
+  expect(await before).toEqual(RUNNING_ANSWER);
+  expect(service.inOrder()).toEqual([STATUS_CALL, "POST ada/mnist/experiments/42/stop", ...reads]);
+});
 
-describe("the operation whose request others wait for", () => {
+describe("an operation whose request others share", () => {
   const askUntil = (url: string, signal: AbortSignal) =>
     post(`${url}/graphql`, { query: ASK_STATUS }, {}, signal).catch(() => null);
 
-  test("may leave: its request goes on for all the others", async () => {
+  test("can disconnect, and its request continues for the others", async () => {
     const service = await startHoldingRecords();
     const gateway = await startGateway({ upstream: service, env: { EXPLAIN: "on" } });
     const leaving = new AbortController();
@@ -206,7 +203,7 @@ describe("the operation whose request others wait for", () => {
     expect(service.seen()).toHaveLength(1);
   });
 
-  test("may reach its limit of requests, which is no limit of others", async () => {
+  test("can reach its request limit without limiting the others", async () => {
     const service = await startHoldingRecords();
     const gateway = await startGateway({
       upstream: service,
@@ -223,7 +220,7 @@ describe("the operation whose request others wait for", () => {
     expect(service.seen()).toHaveLength(3);
   });
 
-  test("serves first what another operation waits for as well", async () => {
+  test("sends first the reads that other operations also await", async () => {
     const paths: string[] = [];
     const first = latch();
     const service = await startFake(async ({ path }) => {
@@ -241,7 +238,7 @@ describe("the operation whose request others wait for", () => {
     expect(paths.map((path) => Number(/(\d+)\/$/.exec(path)?.[1]))).toEqual([1, 5, 2, 3, 4]);
   });
 
-  test("may reach its deadline: its request goes on for another, which began later", () =>
+  test("can reach its deadline, and its request continues for a later operation", () =>
     withDeadline(async (deadlineMs) => {
       const service = await startHoldingRecords();
       const gateway = await startGateway({

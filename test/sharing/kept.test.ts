@@ -39,8 +39,8 @@ const codesOf = async (gateway: Gateway, ...queries: readonly string[]) => {
   return codes;
 };
 
-describe("a response of the service", () => {
-  test("is kept for CACHE_TTL_MS after its request began", async () => {
+describe("an upstream response", () => {
+  test("is cached for CACHE_TTL_MS from the start of its request", async () => {
     const service = await startRunning();
     const { gateway, advance } = await startKeeping(service);
     expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
@@ -53,7 +53,7 @@ describe("a response of the service", () => {
     expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
   });
 
-  test("is not kept when it took longer than that", async () => {
+  test("is not cached when it took longer than CACHE_TTL_MS", async () => {
     const { clock, advance } = fakeClock();
     const service = await startFake(() => {
       advance(2_001);
@@ -69,7 +69,7 @@ describe("a response of the service", () => {
     [403, { detail: "Not allowed." }],
     [404, { detail: "Not found." }],
     [500, {}],
-  ])("that is an error is not kept: %i", async (status, json) => {
+  ])("with error status %i is not cached", async (status, json) => {
     const service = await startFake(() => ({ json, status }));
     const { gateway } = await startKeeping(service);
     await codesOf(gateway, ASK_STATUS, ASK_STATUS);
@@ -88,7 +88,7 @@ describe("a response of the service", () => {
           headers: { authorization: "token t0ken" },
         }),
     ],
-  ])("is not kept any more when the service rejects the token: %s", async (_, rejected, ask) => {
+  ])("is evicted when the service rejects the token: %s", async (_, rejected, ask) => {
     const names = rejected.length === 1 ? [""] : ["ada", "grace"];
     const service = await startFake(({ path }) =>
       experimentIn(path) === 42
@@ -108,7 +108,7 @@ describe("a response of the service", () => {
     expect(service.calls()).toEqual([...rejected, STATUS_CALL, STATUS_CALL].toSorted());
   });
 
-  test("is kept five times as long if it is the cluster, a machine or a run that has ended", async () => {
+  test("for the cluster, a machine or an ended run lasts five TTLs", async () => {
     const service = await startRecords({
       "cluster/": { version_api: {}, nodes: [{ sequence: 2, name: "node-2" }] },
       "nodes/2": { sequence: 2, name: "node-2", kubelet_version: "v1" },
@@ -131,7 +131,7 @@ describe("a response of the service", () => {
     expect(service.calls()).toHaveLength(8);
   });
 
-  test("makes room for others when CACHE_BYTES is used up, the one unused for longest first", async () => {
+  test("is evicted, least recently used first, when CACHE_BYTES is used up", async () => {
     const service = await startFake(() => jsonText(recordTextOf(20_000)));
     const { gateway } = await startKeeping(service, { CACHE_BYTES: "50000" });
     const [one, two, three] = [1, 2, 3].map(statusOf) as [string, string, string];
@@ -142,12 +142,12 @@ describe("a response of the service", () => {
   });
 });
 
-describe("cache-control of a caller", () => {
+describe("a caller's Cache-Control", () => {
   test.each([
     ["no-cache", 2],
     ["max-age=0, No-Cache, no-store", 2],
     ["max-age=60, no-cached", 1],
-  ])("%s is answered by version %d, and later operations get nothing older", async (value, newer) => {
+  ])("%s returns version %d, and later operations get nothing older", async (value, newer) => {
     let turn = 0;
     const service = await startFake(() => {
       turn++;
@@ -163,7 +163,7 @@ describe("cache-control of a caller", () => {
     expect(service.seen()).toHaveLength(newer);
   });
 
-  test("no-cache is not undone by an older request that is answered later", async () => {
+  test("no-cache is not undone by an older request that completes later", async () => {
     const first = latch();
     let turn = 0;
     const service = await startFake(async () => {

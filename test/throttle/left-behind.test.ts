@@ -47,7 +47,7 @@ async function startRefusingOnce() {
   return { service, gateway, time };
 }
 
-test("downloads, and those that the open circuit rejects, leave nothing behind that later reads wait for", async () => {
+test("downloads, even rejected by the circuit, leave nothing that delays later reads", async () => {
   const { gateway, time, be } = await startAway({ REQUEST_TIMEOUT_MS: "9000" });
   const download = () => fetch(gateway.url + OUTPUTS_OF_42, { headers: { authorization: "token t0ken" } });
   expect((await download()).status).toBe(503);
@@ -62,7 +62,7 @@ test("downloads, and those that the open circuit rejects, leave nothing behind t
   expect(firstCodeOf(await askFor(gateway))).toBe("ok");
 });
 
-test("reads that the open circuit rejects are not sent, and do not count", async () => {
+test("reads rejected by the open circuit are neither sent nor counted", async () => {
   const { service, gateway, time, be } = await startAway({ UPSTREAM_RATE_LIMIT: "40/60" });
   expect(service.seen()).toHaveLength(20);
   const { errors } = await gateway.ask(statusesOf(upTo(60)));
@@ -74,7 +74,7 @@ test("reads that the open circuit rejects are not sent, and do not count", async
   expect(firstCodeOf(await askFor(gateway))).toBe("ok");
 });
 
-test("commands that are not sent after a refusal do not count", async () => {
+test("commands left unsent after a refusal do not count", async () => {
   const { gateway, time, be } = await startAway({ UPSTREAM_RATE_LIMIT: "40/60" });
   be("refusing");
   time.advance(5_000);
@@ -85,7 +85,7 @@ test("commands that are not sent after a refusal do not count", async () => {
   expect(firstCodeOf(await askFor(gateway))).toBe("ok");
 });
 
-test("a read that has joined another one waits for longer than that", async () => {
+test("a joined read can wait longer than the read it joined", async () => {
   const { service, gateway, time } = await startRefusingOnce();
   const one = askFor(gateway);
   await vi.waitUntil(() => time.timers().includes(40_000), LONG_TIMEOUT);

@@ -67,11 +67,11 @@ async function startPaced(
   return { time, service, gateway };
 }
 
-describe("a service that answers 20 requests a minute", () => {
+describe("a gateway limited to 20 upstream requests a minute", () => {
   test.each([
     ["at once", {}],
     ["one after the other", { UPSTREAM_CONNECTIONS: "1" }],
-  ])("is asked for 15 records %s and for the others over the minute, and refuses none", async (_, env) => {
+  ])("sends 15 reads %s and the rest over the minute, without refusals", async (_, env) => {
     const { time, service, gateway } = await startPaced(env);
     const answer = gateway.ask(statusesOf(upTo(30)));
     await vi.waitUntil(() => service.seen().length === 15, LONG_TIMEOUT);
@@ -82,7 +82,7 @@ describe("a service that answers 20 requests a minute", () => {
     expect(time.clock.now()).toBeLessThanOrEqual(63_000);
   });
 
-  test("is not asked by those who cannot wait for all: they learn at once when to come again, and what there is", async () => {
+  test("rejects reads beyond the deadline immediately, with retryAfterSeconds and partial data", async () => {
     // Within this time two more would be allowed.
     const { time, service, gateway } = await startPaced({
       UPSTREAM_RATE_LIMIT: "20/600",
@@ -104,7 +104,7 @@ describe("a service that answers 20 requests a minute", () => {
     expect(firstCodeOf(await settle(askFor(gateway, statusOf(31)), time, gateway))).toBe("ok");
   });
 
-  test("is asked for whole operations by one connection as well: what cannot be in time is refused as a whole", async () => {
+  test("refuses a late operation as a whole, also with one connection", async () => {
     const { service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "3000", UPSTREAM_CONNECTIONS: "1" });
     const fives = [0, 5, 10, 15].map((before) => upTo(5).map((id) => before + Number(id)));
     const answers = await Promise.all(fives.map((five) => gateway.ask(statusesOf(five))));
@@ -115,7 +115,7 @@ describe("a service that answers 20 requests a minute", () => {
     expect([service.seen().length, service.refused()]).toEqual([15, 0]);
   });
 
-  test("is asked for the operations of a token in turn: a small one does not wait for a large one", async () => {
+  test("alternates a token's operations, so small ones need not await large ones", async () => {
     const { time, service, gateway } = await startPaced();
     await askFor(gateway, statusOf(98));
     const large = gateway.ask(statusesOf(upTo(30)));
@@ -139,35 +139,32 @@ describe("a service that answers 20 requests a minute", () => {
   test.each([
     ["each for itself", "no-cache"],
     ["together", "max-age=0"],
-  ])(
-    "is asked for by who holds no place meanwhile, %s: others find theirs, and a token has no more than its own",
-    async (_, cacheControl) => {
-      const { time, service, gateway } = await startPaced({
-        MAX_OPERATIONS: "4",
-        MAX_OPERATIONS_PER_TOKEN: "2",
-      });
-      for (const token of ["ada", "bob"]) await askFor(gateway, statusOf(99), token);
-      const waiting = ["ada", "ada", "bob", "bob"].map((token) =>
-        gateway.ask(statusesOf(upTo(30)), {}, { token, headers: { "cache-control": cacheControl } }),
-      );
-      const others = async () => {
-        const all = ["eve", "eve", "joe", "joe"].map((token) => askFor(gateway, statusOf(1), token));
-        return (await Promise.all(all)).map(firstCodeOf);
-      };
-      await vi.waitUntil(() => service.seen().length === 30, LONG_TIMEOUT);
-      await reaches(gateway, "rungraph_operations_running", 4);
-      expect(await others()).toEqual(["ok", "ok", "ok", "ok"]);
-      expect(firstCodeOf(await askFor(gateway, statusOf(1), "ada"))).toBe("RATE_LIMITED");
-      expect(await metricOf(gateway, "rungraph_operations_running")).toBe(4);
-      const answers = await settle(Promise.all(waiting), time, gateway);
-      expect(answers.map(({ errors }) => errors)).toEqual(answers.map(() => undefined));
-      // They have given back what they had: all places are free.
-      expect(await metricOf(gateway, "rungraph_operations_running")).toBe(0);
-      expect(await others()).toEqual(["ok", "ok", "ok", "ok"]);
-    },
-  );
+  ])("frees permits of operations waiting %s, within each token's own limit", async (_, cacheControl) => {
+    const { time, service, gateway } = await startPaced({
+      MAX_OPERATIONS: "4",
+      MAX_OPERATIONS_PER_TOKEN: "2",
+    });
+    for (const token of ["ada", "bob"]) await askFor(gateway, statusOf(99), token);
+    const waiting = ["ada", "ada", "bob", "bob"].map((token) =>
+      gateway.ask(statusesOf(upTo(30)), {}, { token, headers: { "cache-control": cacheControl } }),
+    );
+    const others = async () => {
+      const all = ["eve", "eve", "joe", "joe"].map((token) => askFor(gateway, statusOf(1), token));
+      return (await Promise.all(all)).map(firstCodeOf);
+    };
+    await vi.waitUntil(() => service.seen().length === 30, LONG_TIMEOUT);
+    await reaches(gateway, "rungraph_operations_running", 4);
+    expect(await others()).toEqual(["ok", "ok", "ok", "ok"]);
+    expect(firstCodeOf(await askFor(gateway, statusOf(1), "ada"))).toBe("RATE_LIMITED");
+    expect(await metricOf(gateway, "rungraph_operations_running")).toBe(4);
+    const answers = await settle(Promise.all(waiting), time, gateway);
+    expect(answers.map(({ errors }) => errors)).toEqual(answers.map(() => undefined));
+    // They have given back what they had: all places are free.
+    expect(await metricOf(gateway, "rungraph_operations_running")).toBe(0);
+    expect(await others()).toEqual(["ok", "ok", "ok", "ok"]);
+  });
 
-  test("is waited for by so many operations at a time that all of them have room in memory", async () => {
+  test("limits the number of waiting operations to those that fit in memory", async () => {
     const { time, gateway } = await startPaced({ MAX_OPERATIONS: "1" });
     const waiting: Promise<unknown>[] = [];
     for (const token of ["ada", "bob", "eve", "joe"]) {
@@ -184,7 +181,7 @@ describe("a service that answers 20 requests a minute", () => {
     expect(firstCodeOf(await askFor(gateway, statusOf(1), "kim"))).toBe("ok");
   });
 
-  test("is asked for a subscription again within 15 seconds, although its turn now would be later", async () => {
+  test("retries a subscription poll within 15 seconds, although its slot is later", async () => {
     const { time, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "30000" });
     await gateway.ask(statusesOf(upTo(14)));
     await watch(gateway, 99);
@@ -193,7 +190,7 @@ describe("a service that answers 20 requests a minute", () => {
     expect(service.seen()).toHaveLength(14);
   });
 
-  test("is followed by a place again: who holds none while it waits has one when its read is sent", async () => {
+  test("reacquires the permit of a waiting operation when its read is sent", async () => {
     const held = latch();
     let answering = Promise.resolve();
     const { time, service, gateway } = await startPaced({ MAX_OPERATIONS: "1" }, () => answering);
@@ -210,7 +207,7 @@ describe("a service that answers 20 requests a minute", () => {
     expect((await settle(asked, time, gateway)).errors).toBeUndefined();
   });
 
-  test("is polled once for three reads of queries that use it up", async () => {
+  test("polls once per three query reads when queries exhaust the limit", async () => {
     const { time, service, gateway } = await startPaced();
     const watcher = await watch(gateway, 42);
     await time.reach(20);
@@ -223,7 +220,7 @@ describe("a service that answers 20 requests a minute", () => {
     expect(paced.length).toBeGreaterThanOrEqual(4 * polls - 1);
   });
 
-  test("is polled late for a subscription then, and its event says so", async () => {
+  test("reports the delay in the event of a late poll", async () => {
     const record = { ...RUNNING_RECORD };
     const { time, service, gateway } = await startPaced({}, undefined, record);
     const watcher = await watch(gateway, 42);
@@ -243,7 +240,7 @@ describe("a service that answers 20 requests a minute", () => {
     await settle(operation, time, gateway);
   });
 
-  test("is asked for what waits for a connection when there is one: until then it does not count", async () => {
+  test("counts a read waiting for a connection only once it is sent", async () => {
     const first = latch();
     const { time, service, gateway } = await startPaced(
       { UPSTREAM_CONNECTIONS_PER_TOKEN: "1" },
@@ -260,7 +257,7 @@ describe("a service that answers 20 requests a minute", () => {
     expect([service.seen().length, service.refused()]).toEqual([30, 0]);
   });
 
-  test("is polled for all subscriptions of a token in turn", async () => {
+  test("polls all subscriptions of a token in turn", async () => {
     const { time, gateway } = await startPaced();
     const watchers = await Promise.all(upTo(24).map((id) => watch(gateway, id)));
     const reported = Promise.all(watchers.map(firstData));
@@ -269,7 +266,7 @@ describe("a service that answers 20 requests a minute", () => {
     );
   });
 
-  test("is polled again when queries that wait have been sent, not minutes later", async () => {
+  test("resumes polling once waiting queries are sent, not minutes later", async () => {
     const { time, service, gateway } = await startPaced();
     const answer = gateway.ask(statusesOf(upTo(30)));
     await vi.waitUntil(() => service.seen().length === 15, LONG_TIMEOUT);
@@ -285,7 +282,7 @@ describe("a service that answers 20 requests a minute", () => {
     // The fourth would go after one of those that wait.
     { polls: "wait", timeoutMs: "300000", answered: 3 },
     { polls: "cannot wait", timeoutMs: "12000", answered: 4 },
-  ])("is not polled with the last quarter of it, which queries find: $polls", async (each) => {
+  ])("reserves the last quarter for queries when polls $polls", async (each) => {
     const { time, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: each.timeoutMs });
     // Of the 15 that may be sent at once, all but four.
     await gateway.ask(statusesOf(upTo(11)));
@@ -295,7 +292,7 @@ describe("a service that answers 20 requests a minute", () => {
     expect([service.seen().length, service.refused()]).toEqual([11 + each.answered, 0]);
   });
 
-  test("is polled with half of it, whatever LIVE_REQUESTS_PER_MINUTE is", async () => {
+  test("uses half of the limit for polls, whatever LIVE_REQUESTS_PER_MINUTE is", async () => {
     const { time, service, gateway } = await startPaced({ LIVE_REQUESTS_PER_MINUTE: "1000" });
     await Promise.all(upTo(20).map((id) => watch(gateway, id)));
     for (let count = 2; count <= 10; count++) {
@@ -357,8 +354,8 @@ const curvesOf = (count: number) =>
     )
     .join(" ")} }`;
 
-describe("a service that counts metrics by themselves", () => {
-  test("answers 100 curves, of which it refuses none, and other reads meanwhile", async () => {
+describe("a service that limits metrics separately", () => {
+  test("serves 100 curves without refusals, and other reads meanwhile", async () => {
     const { time, gateway, sent, refused } = await startTwoThrottles();
     const curves = gateway.ask(curvesOf(100));
     await vi.waitUntil(() => sent.metrics.length === 15, LONG_TIMEOUT);
@@ -372,7 +369,7 @@ describe("a service that counts metrics by themselves", () => {
     expect(time.clock.now()).toBeLessThan(10_000);
   });
 
-  test("is asked for metrics again after a second, and for others at once, when another client has used its second up", async () => {
+  test("gets other reads immediately, but metrics a second after another client's burst", async () => {
     const { time, gateway, sent, refused } = await startTwoThrottles();
     sent.metrics.push(...Array<number>(20).fill(0));
     const curves = gateway.ask(curvesOf(40));

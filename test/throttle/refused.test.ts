@@ -36,7 +36,7 @@ async function startRefusing(refused = "token t0ken") {
   return { service, gateway, advance, allow: () => (isRefusing = false) };
 }
 
-test("a refusal is remembered for the token: no read is sent before the time, and none of others is held", async () => {
+test("a refusal blocks the token's reads until the retry time, not others", async () => {
   const { service, gateway, advance, allow } = await startRefusing();
   expect(firstCodeOf(await askFor(gateway))).toBe("RATE_LIMITED");
   expect(service.calls()).toEqual([STATUS_CALL]);
@@ -53,7 +53,7 @@ test("a refusal is remembered for the token: no read is sent before the time, an
   expect(service.calls()).toHaveLength(3);
 });
 
-test("reads of the same operation that have not been sent are not sent", async () => {
+test("a refusal cancels the unsent reads of the same operation", async () => {
   const { service, ...gateway } = await startBefore(() => refusal(100), {
     REQUEST_TIMEOUT_MS: "90000",
     UPSTREAM_CONNECTIONS_PER_TOKEN: "4",
@@ -65,7 +65,7 @@ test("reads of the same operation that have not been sent are not sent", async (
   expect(service.seen()).toHaveLength(4);
 });
 
-test("reads that can wait for a pause within their deadline wait: after it one goes first, then two, then four", async () => {
+test("reads wait out a pause within their deadline, then ramp up 1-2-4", async () => {
   let refused = 0;
   let held: (() => void)[] = [];
   const service = await startFake(async ({ path, method }) => {
@@ -95,7 +95,7 @@ test("reads that can wait for a pause within their deadline wait: after it one g
   expect((await answer).errors).toBeUndefined();
 });
 
-test("reads that wait for a pause hold no connection meanwhile", async () => {
+test("reads waiting out a pause hold no connection", async () => {
   let isFirst = true;
   const service = await startFake(({ path }) => {
     const reported = isFirst ? refusal(40) : { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
@@ -112,20 +112,20 @@ test("reads that wait for a pause hold no connection meanwhile", async () => {
   expect((await waiting).errors).toBeUndefined();
 });
 
-test("a service that refuses without a pause is asked once more, not in a loop", async () => {
+test("retries once, not in a loop, after a refusal without a pause", async () => {
   const service = await startFake(() => refusal(0));
   expect(firstCodeOf(await askFor(await startGateway({ upstream: service })))).toBe("RATE_LIMITED");
   expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
 });
 
-test("commands are sent all the same, and their refusals are remembered as well", async () => {
+test("commands are sent despite a pause, and their refusals start one too", async () => {
   const { service, gateway } = await startRefusing();
   for (const query of [STOP, ASK_STATUS, STOP])
     expect(firstCodeOf(await askFor(gateway, query))).toBe("RATE_LIMITED");
   expect(service.calls()).toEqual(Array(2).fill("POST ada/mnist/experiments/42/stop"));
 });
 
-test("a download is refused at once, with the time that is left", async () => {
+test("refuses a download immediately, with the remaining Retry-After time", async () => {
   const { service, gateway, advance } = await startRefusing();
   await askFor(gateway);
   advance(40_000);

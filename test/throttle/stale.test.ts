@@ -40,7 +40,7 @@ async function startFailing(env: Record<string, string> = {}) {
 
 const status = (code: number): FakeResponse => ({ json: { detail: "No." }, status: code });
 
-describe("the last known response answers", () => {
+describe("the last known response is returned", () => {
   test.each([
     ["refuses", refusal(100)],
     ["refuses without a time", status(429)],
@@ -56,7 +56,7 @@ describe("the last known response answers", () => {
     expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
   });
 
-  test("at once while the token may not ask, without a request", async () => {
+  test("immediately while the token is rate-limited, without a request", async () => {
     const { service, gateway, advance, fail } = await startFailing({ UPSTREAM_RATE_LIMIT: "2/60" });
     expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
     advance(1_000);
@@ -65,7 +65,7 @@ describe("the last known response answers", () => {
     expect(service.calls()).toEqual([STATUS_CALL]);
   });
 
-  test("not when it is the gateway that is overloaded", async () => {
+  test("except when the gateway itself is overloaded", async () => {
     const held = latch();
     const { gateway, fail } = await startFailing({ UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "1" });
     await askFor(gateway);
@@ -76,7 +76,7 @@ describe("the last known response answers", () => {
     await Promise.all(asked);
   });
 
-  test("for as long as STALE_MAX_AGE_MS", async () => {
+  test("for up to STALE_MAX_AGE_MS", async () => {
     const { gateway, advance, fail } = await startFailing();
     await askFor(gateway);
     fail(() => status(503));
@@ -86,7 +86,7 @@ describe("the last known response answers", () => {
     expect(firstCodeOf(await askFor(gateway))).toBe("UPSTREAM_UNAVAILABLE");
   });
 
-  test("beside new ones, and says where", async () => {
+  test("beside new ones, with its paths reported", async () => {
     const { gateway, fail } = await startFailing();
     const query = `{
       a: experiment(id: "ada.mnist.1") { status }
@@ -108,7 +108,7 @@ describe("the last known response answers", () => {
     });
   });
 
-  test("and where is told of 500 places at most, and with long aliases of fewer", async () => {
+  test("with at most 500 reported paths, fewer with long aliases", async () => {
     const { service, gateway, fail } = await startFailing({ UPSTREAM_PROFILE: "polyaxon-0.4" });
     const results = Array.from({ length: 500 }, (_, index) => ({
       id: index + 1,
@@ -139,8 +139,8 @@ describe("the last known response answers", () => {
   });
 });
 
-describe("no earlier response answers", () => {
-  test("in events of subscriptions, which do not tell it", async () => {
+describe("no earlier response is returned", () => {
+  test("in subscription events, which do not report staleness", async () => {
     const { gateway, advance, fail } = await startFailing();
     const answer = (path: string): FakeResponse => ({
       json: { ...RUNNING_RECORD, build_job: "ada.mnist.builds.7", id: path.includes("builds") ? 7 : 42 },
@@ -164,7 +164,7 @@ describe("no earlier response answers", () => {
     expect(second?.errors?.map(({ extensions }) => extensions["code"])).toEqual(["UPSTREAM_UNAVAILABLE"]);
   });
 
-  test.each([401, 403, 404, 409])("instead of %i, nor after it", async (code) => {
+  test.each([401, 403, 404, 409])("instead of status %i, or after it", async (code) => {
     const { gateway, fail } = await startFailing();
     await askFor(gateway);
     fail(() => status(code));
@@ -200,7 +200,7 @@ describe("no earlier response answers", () => {
   });
 });
 
-test("a response that is kept for CACHE_TTL_MS is not stale before", async () => {
+test("a response cached for CACHE_TTL_MS is not stale before then", async () => {
   const { service, gateway, advance } = await startFailing({ CACHE_TTL_MS: "5000" });
   const ask = (): ReturnType<Gateway["ask"]> => askFor(gateway);
   await ask();

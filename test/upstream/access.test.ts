@@ -50,7 +50,7 @@ const pathsOf = (service: { readonly seen: () => readonly { readonly path: strin
     .map(({ path }) => path)
     .toSorted();
 
-describe("a service whose certificate no known authority issued", () => {
+describe("a service with a certificate from an unknown authority", () => {
   test("is trusted when its authority is in UPSTREAM_CA_FILE", async () => {
     const authority = await makeAuthority();
     const service = await startService(await authority.issue("localhost"));
@@ -81,7 +81,7 @@ describe("with UPSTREAM_PROXY", () => {
   test.each([
     ["http", 80],
     ["https", 443],
-  ])("everything goes to an %s service by tunnels of the proxy", async (scheme, port) => {
+  ])("all requests to an %s service use tunnels through the proxy", async (scheme, port) => {
     const authority = await makeAuthority();
     const service = await startService(scheme === "https" ? await authority.issue(SERVICE_HOST) : null);
     const proxy = await startProxy(service);
@@ -106,7 +106,7 @@ describe("with UPSTREAM_PROXY", () => {
     expect(service.seen().map(({ headers }) => headers.host)).toEqual(Array.from(PATHS, () => SERVICE_HOST));
   });
 
-  test("the gateway's certificate goes through the tunnel", async () => {
+  test("the gateway presents its certificate through the tunnel", async () => {
     const authority = await makeAuthority();
     const service = await startService({
       ...(await authority.issue(SERVICE_HOST)),
@@ -124,7 +124,7 @@ describe("with UPSTREAM_PROXY", () => {
     expect(service.seen().map(({ client }) => client)).toEqual(["gateway-1", "gateway-1", "gateway-1"]);
   });
 
-  test("the proxy sees its credentials, and nothing that is the service's", async () => {
+  test("the proxy receives its own credentials, but nothing meant for the service", async () => {
     const service = await startService();
     const proxy = await startProxy(service, { credentials: "gateway:p@ss word" });
     const asked = await askAll(service.url, {
@@ -137,7 +137,7 @@ describe("with UPSTREAM_PROXY", () => {
     expect(service.seen().some(({ headers }) => "proxy-authorization" in headers)).toBe(false);
   });
 
-  test("a proxy that refuses is a service out of reach, and the log tells its status", async () => {
+  test("a refusing proxy makes the service unavailable, and its status is logged", async () => {
     const service = await startService();
     const proxy = await startProxy(service, { credentials: "gateway:right" });
     const { answer, file, logged } = await askAll(service.url, {
@@ -152,7 +152,7 @@ describe("with UPSTREAM_PROXY", () => {
     await vi.waitUntil(() => proxy.connections() === 0, LONG_TIMEOUT);
   });
 
-  test("a proxy that is not there, or silent, is a service out of reach", async () => {
+  test("a missing or silent proxy makes the service unavailable", async () => {
     const service = await startService();
     const silent = createServer((socket) => socket.resume());
     const port = await openPort(silent);
@@ -166,7 +166,7 @@ describe("with UPSTREAM_PROXY", () => {
     expect(service.seen()).toEqual([]);
   });
 
-  test("a command whose caller leaves before its tunnel is open is not sent when it is", async () => {
+  test("a command whose caller leaves before its tunnel opens is not sent", async () => {
     const tunnel = latch();
     const service = await startService();
     const proxy = await startProxy(service, { opened: tunnel.opened });
@@ -183,7 +183,7 @@ describe("with UPSTREAM_PROXY", () => {
     expect(service.seen().map(({ path }) => path)).toEqual(["/api/v1/users/"]);
   });
 
-  test("the gateway warns at the start when the proxy refuses, without its credentials", async () => {
+  test("the gateway warns at startup when the proxy refuses, without logging credentials", async () => {
     const proxy = await startProxy(await startService(), { credentials: "gateway:right" });
     const gateway = await startGatewayProcess(`http://${SERVICE_HOST}`, {
       UPSTREAM_PROXY: `http://gateway:canary@${proxy.host}`,
@@ -203,16 +203,13 @@ describe("each request to the service", () => {
       { UPSTREAM_HEADERS: JSON.stringify({ "X-Api-Key": "key 1", "user-agent": "tracker-gateway" }) },
       { "x-api-key": "key 1", "user-agent": "tracker-gateway", authorization: "token t0ken" },
     ],
-  ])(
-    "names the gateway, and with %o carries these headers beside the caller's token",
-    async (env, headers) => {
-      const service = await startService();
-      await askAll(service.localUrl, env as Record<string, string>);
-      expect(service.seen()).toMatchObject(PATHS.map(() => ({ headers })));
-    },
-  );
+  ])("identifies the gateway and, with %o, carries these headers beside the token", async (env, headers) => {
+    const service = await startService();
+    await askAll(service.localUrl, env as Record<string, string>);
+    expect(service.seen()).toMatchObject(PATHS.map(() => ({ headers })));
+  });
 
-  test("keeps them out of messages and the log, also when the service repeats them", async () => {
+  test("keeps configured headers out of errors and logs, even when echoed", async () => {
     const detailOf = (key: unknown) => `The key ${String(key).split(" ")[1]} is not known.`;
     const upstream = await startFake(({ headers }) => ({
       status: 403,
@@ -226,7 +223,7 @@ describe("each request to the service", () => {
   });
 });
 
-describe("settings that do not fit together", () => {
+describe("incompatible settings", () => {
   const filesOf = async () => {
     const authority = await makeAuthority();
     const [one, other] = [await authority.issue("one"), await authority.issue("other")];
@@ -234,7 +231,7 @@ describe("settings that do not fit together", () => {
   };
   const HTTPS = { UPSTREAM_URL: "https://service.example" };
 
-  test("are refused at the start, each by its name", async () => {
+  test("are refused at startup, each by name", async () => {
     const { ca, cert, key, otherKey } = await filesOf();
     const lines = [
       { ...HTTPS, UPSTREAM_CERT_FILE: cert },
@@ -258,7 +255,7 @@ describe("settings that do not fit together", () => {
     ]);
   });
 
-  test("are told when OpenSSL does not accept them, with its reason", async () => {
+  test("are reported with OpenSSL's reason when it does not accept them", async () => {
     // TLS has no use for keys of this kind, X25519, in certificates.
     const { cert, key } = writeFiles(USELESS);
     const [fault] = faultsOf({ ...HTTPS, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key });

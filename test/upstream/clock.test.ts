@@ -42,7 +42,7 @@ test.each([
   ["is ten minutes behind", "Mon, 01 Jun 2026 11:50:00 GMT", "2026-06-01T13:49:00+02:00"],
   ["is right", "Mon, 01 Jun 2026 11:59:59 GMT", "2026-06-01T11:59:00Z"],
   ["is not told", null, "2026-06-01T11:59:00Z"],
-])("the duration of a running run counts by the upstream's clock, which %s", async (_, date, started) => {
+])("a running run's duration uses the upstream's clock, which %s", async (_, date, started) => {
   stopClock("UTC");
   expect(await durationsOf({ started_at: started }, date)).toEqual(reported(60));
 });
@@ -50,7 +50,7 @@ test.each([
 test.each([
   ["running", { started_at: "2026-06-01T11:59:00.5" }, 59.5],
   ["ended", { started_at: "2026-03-08 00:30:00", finished_at: "2026-03-08T04:30:00Z" }, 14_400],
-])("a timestamp without an offset is UTC in the duration of a run that is %s", async (_, run, seconds) => {
+])("a timestamp without offset is UTC in the duration of %s runs", async (_, run, seconds) => {
   // Where clocks are moved on at 2:00 on that day.
   stopClock("America/New_York");
   expect(await durationsOf(run, null)).toEqual(reported(seconds));

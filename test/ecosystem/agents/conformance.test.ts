@@ -62,7 +62,7 @@ const nodes = [
 const node = nodes.find((path) => existsSync(path)) ?? null;
 if (node === null) process.stdout.write("\nNOT RUN: the conformance suite of MCP, for want of Node 22.\n\n");
 
-test.skipIf(node === null).each(SCENARIOS)("the conformance suite of MCP passes: %s", async (scenario) => {
+test.skipIf(node === null).each(SCENARIOS)("passes the MCP conformance suite: %s", async (scenario) => {
   const { url } = await startDemoGateway({ env: { MCP: "write" } });
   const address = `${url.replace("127.0.0.1", "localhost")}/mcp`;
   const args = [suite, "server", "--url", address, "--scenario", scenario];
@@ -70,7 +70,7 @@ test.skipIf(node === null).each(SCENARIOS)("the conformance suite of MCP passes:
   expect(/Passed: (\d+)\/\1, 0 failed, 0 warnings/.exec(stdout)?.[1]).toMatch(/^[1-9]/);
 });
 
-test.skipIf(node === null)("each other scenario of the suite is left out for a reason", async () => {
+test.skipIf(node === null)("every skipped scenario of the suite has a reason", async () => {
   const { stdout } = await promisify(execFile)(node ?? "", [suite, "list", "--server"]);
   const scenarios = [...stdout.matchAll(/^ +- ([\w-]+)/gm)].map(([, name]) => name);
   expect(scenarios.toSorted()).toEqual([...SCENARIOS, ...Object.values(LEFT_OUT).flat()].toSorted());

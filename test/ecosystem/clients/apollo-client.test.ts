@@ -69,7 +69,7 @@ function codesOf(error: unknown): Record<string, unknown> {
   );
 }
 
-test("the introspection tells the cache which types stand behind each interface", async () => {
+test("introspection gives the cache the possible types of each interface", async () => {
   const { possibleTypes, calls } = await startClient();
   const sorted = Object.entries(possibleTypes).map(([name, types]) => [name, types.toSorted()]);
   expect(Object.fromEntries(sorted)).toMatchObject({
@@ -82,7 +82,7 @@ test("the introspection tells the cache which types stand behind each interface"
   expect(calls()).toEqual([]);
 });
 
-test("a record that two queries reach, by a link and by its id, is one entry of the cache", async () => {
+test("a record reached by link and by id is one cache entry", async () => {
   const { client, calls } = await startSignedIn();
   await client.query({
     query: gql(`query Link { experiment(id: "ada.mnist.42") { id buildJob { id uniqueName } } }`),
@@ -124,7 +124,7 @@ const WatchedDocument: TypedDocumentNode<{
   job(id: "ada.mnist.jobs.2") { id status }
 }`);
 
-test("the answer to a command changes a watched query, without another request", async () => {
+test("a mutation response updates a watched query without another request", async () => {
   const { client, calls } = await startSignedIn();
   const watched = client.watchQuery({ query: WatchedDocument });
   const seen: (readonly string[])[] = [];
@@ -156,7 +156,7 @@ test("the answer to a command changes a watched query, without another request",
   ]);
 });
 
-test("with `errorPolicy: all` each missing field has its code, and everything else is there", async () => {
+test("`errorPolicy: all` returns each missing field's code beside the rest", async () => {
   const { client, calls } = await startSignedIn();
   const { data, error } = await client.query({
     query: gql(`query Partly {
@@ -175,7 +175,7 @@ test("with `errorPolicy: all` each missing field has its code, and everything el
   expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/experiments/999/"]);
 });
 
-test("a refused login is no sign-out, and a granted one gives the token for what follows", async () => {
+test("a refused login is not UNAUTHENTICATED; a successful one returns the token", async () => {
   const { client, calls, signIn } = await startClient();
   const logIn = (password: string) =>
     client.mutate({ mutation: SignInDocument, variables: { input: { username: "ada", password } } });

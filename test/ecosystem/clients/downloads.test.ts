@@ -44,7 +44,7 @@ const grantOf = ({ headers }: Response) => ({
   readable: headers.get("access-control-expose-headers")?.split(",").toSorted(),
 });
 
-test("a log is a stream of text, the same that `logs` shows", async () => {
+test("a log download streams the same text that `logs` returns", async () => {
   const { logsUrl, headers, client, calls } = await startPage();
   const response = await fetch(logsUrl, { headers });
   expect(response.status).toBe(200);
@@ -59,7 +59,7 @@ test("a log is a stream of text, the same that `logs` shows", async () => {
   });
 });
 
-test("outputs are a compressed archive with a name, to be saved as a blob", async () => {
+test("outputs download as a named compressed archive, readable as a blob", async () => {
   const { outputsUrl, headers, calls } = await startPage();
   const response = await fetch(outputsUrl, { headers });
   expect(response.headers.get("content-disposition")).toBe('attachment; filename="ada.mnist.42.tar.gz"');
@@ -71,7 +71,7 @@ test("outputs are a compressed archive with a name, to be saved as a blob", asyn
   expect(calls()).toEqual(["GET ada/mnist/experiments/42/outputs"]);
 });
 
-test("a page of another origin may ask for what it needs, by GraphQL and by download", async () => {
+test("a cross-origin page passes preflight for GraphQL and downloads", async () => {
   const { logsUrl, outputsUrl, graphqlUrl, calls } = await startPage({ CORS_ORIGINS: ORIGIN });
   const asked = [
     [graphqlUrl, "POST", "authorization,content-type"],
@@ -86,7 +86,7 @@ test("a page of another origin may ask for what it needs, by GraphQL and by down
   expect(calls()).toEqual([]);
 });
 
-test("and reads the name of the file and the id of the request", async () => {
+test("a cross-origin page can read the file name and request id", async () => {
   const { outputsUrl, graphqlUrl, headers, calls } = await startPage({ CORS_ORIGINS: ORIGIN });
   const page = { ...headers, origin: ORIGIN, "x-request-id": "page-7" };
   for (const url of [outputsUrl, `${graphqlUrl}?query={viewer{id}}`]) {

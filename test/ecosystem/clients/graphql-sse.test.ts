@@ -18,7 +18,7 @@ function clientOf(url: string, token: string) {
   return client;
 }
 
-test("who ends its event stream ends the requests behind it", async () => {
+test("closing an event stream cancels its upstream requests", async () => {
   const service = await startHolding();
   const { held } = service;
   const { url } = await startGateway({ upstream: service });
@@ -34,7 +34,7 @@ test("who ends its event stream ends the requests behind it", async () => {
   expect(await asked).toEqual({ done: true, value: undefined });
 });
 
-test("a client whose gateway stops subscribes again, and is told the present state", async () => {
+test("a client resubscribes after its gateway stops and receives the current state", async () => {
   const service = await startRecords({
     "ada/mnist/experiments/1/": { id: 1, unique_name: "ada.mnist.1", last_status: "running" },
   });

@@ -30,7 +30,7 @@ async function servePage(): Promise<string> {
 }
 
 describe.runIf(hasBrowser)("a browser", () => {
-  test.each(["apollo", "urql"])("shows a table after one round, by %s", async (client) => {
+  test.each(["apollo", "urql"])("shows a table after one round of requests, with %s", async (client) => {
     const origin = await servePage();
     const { uri, headers, open, whole } = await startTable({ CORS_ORIGINS: origin });
     const { nodes } = (await whole()).project.experiments;

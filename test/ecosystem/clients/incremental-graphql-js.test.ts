@@ -196,7 +196,7 @@ test.each<[string, string, Differs?]>([
     `experiment(id: "ada.mnist.3") { status ... @defer(if: $later) { status description } }`,
     { repeats: true },
   ],
-])("%s: both forms are those of graphql-js", async (_, selection, { repeats, failsAt } = {}) => {
+])("%s: both incremental formats match graphql-js", async (_, selection, { repeats, failsAt } = {}) => {
   const service = await startFake(({ path }) => RECORDS[path.replace("/api/v1/ada/mnist/", "")]);
   const { url } = await startGateway({ upstream: service });
   const query = `query ($later: Boolean!) { ${selection} }`;

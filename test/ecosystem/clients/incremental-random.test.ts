@@ -91,7 +91,7 @@ function hasNamesakes(payloads: readonly PieceJson[]): boolean {
 const NEWER = "multipart/mixed;incrementalSpec=v0.2, application/json";
 const OLDER = "multipart/mixed;deferSpec=20220824, application/json";
 
-test("Apollo Client, urql and the page of GraphiQL make of random pieces what a whole result has", async () => {
+test("Apollo Client, urql and GraphiQL merge random payloads into the whole result", async () => {
   const operations = operation({ roots: EXISTING_ROOTS, leftOut: UNSTEADY, depth: 4 });
   const demo = await startDemoService({ now: still });
   const token = tokenOf(demo, "ada");

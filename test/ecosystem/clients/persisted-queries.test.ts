@@ -27,7 +27,7 @@ async function start(env: Record<string, string> = {}) {
 
 const START_PAGE = { viewer: { username: "ada" }, gateway: { version: expect.any(String) } };
 
-test("Apollo Client sends a document once, and its hash from then on", async () => {
+test("Apollo Client sends a document once, then only its hash", async () => {
   const { uri, calls, headers, sent, watched } = await start();
   const client = new ApolloClient({
     link: new PersistedQueryLink({ sha256 }).concat(new HttpLink({ uri, headers, fetch: watched })),
@@ -42,7 +42,7 @@ test("Apollo Client sends a document once, and its hash from then on", async () 
   expect(calls()).toEqual(["GET users/", "GET users/"]);
 });
 
-test("urql asks by a GET with a hash, as its exchange does it", async () => {
+test("urql's persisted exchange sends a GET with a hash", async () => {
   const { uri, calls, headers, sent, watched } = await start();
   const client = new Client({
     url: uri,
@@ -66,7 +66,7 @@ test("urql asks by a GET with a hash, as its exchange does it", async () => {
 const { hash } = (StartPageDocument as unknown as { __meta__: { hash: string } }).__meta__;
 const MANIFEST = fileURLToPath(new URL("../../../schema/persisted-documents.json", import.meta.url));
 
-test("Apollo Client has trusted documents by the same hashes, and is refused another document", async () => {
+test("Apollo Client runs trusted documents by hash, and others are refused", async () => {
   const { uri, calls, headers, sent, watched } = await start({ TRUSTED_DOCUMENTS: MANIFEST });
   const link = (generateHash: () => string) =>
     new PersistedQueryLink({ generateHash }).concat(new HttpLink({ uri, headers, fetch: watched }));

@@ -13,7 +13,7 @@ async function start() {
 }
 
 describe("graphql-request", () => {
-  test("takes a typed document and its variables", async () => {
+  test("accepts a typed document with variables", async () => {
     const { url, calls, headers } = await start();
     const client = new GraphQLClient(`${url}/graphql`, { headers });
     const { experiment } = await client.request(ExperimentPageDocument, RUN);
@@ -31,7 +31,7 @@ describe("graphql-request", () => {
     ]);
   });
 
-  test("throws an error that holds the codes and the part of the data that is there", async () => {
+  test("throws an error with codes and partial data", async () => {
     const { url, calls, headers } = await start();
     const client = new GraphQLClient(`${url}/graphql`, { headers });
     const partly = `{ there: experiment(id: "ada.mnist.42") { uniqueName } gone: experiment(id: "ada.mnist.999") { status } }`;
@@ -57,7 +57,7 @@ const post = (url: string, headers: Record<string, string>, body: object) =>
     body: JSON.stringify(body),
   });
 
-describe("fetch alone", () => {
+describe("plain fetch", () => {
   test("sends a printed document with its variables", async () => {
     const { url, calls, headers } = await start();
     const query = print(BuildPageDocument);

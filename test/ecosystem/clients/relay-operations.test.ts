@@ -22,7 +22,7 @@ function toModule(text: string) {
   return { module, name, document: print(renamed) };
 }
 
-test("the compiler takes every operation that comes with the gateway", async () => {
+test("the Relay compiler accepts every shipped operation", async () => {
   const modules = readdirSync(OPERATIONS)
     .filter((file) => file.endsWith(".graphql"))
     .map((file) => toModule(readFileSync(new URL(file, OPERATIONS), "utf8")));

@@ -33,7 +33,7 @@ const Header = `fragment Header_run on Run {
   ... on Experiment { cloningStrategy }
 }`;
 
-test("a fragment on an interface shows its part of the store, for any kind of run", async () => {
+test("a fragment on an interface reads its data for any run kind", async () => {
   const { load, read, calls } = await startRelay({
     Header,
     Page: `query PageQuery($id: ID!) { run(id: $id) { ...Header_run } }`,
@@ -55,7 +55,7 @@ test("a fragment on an interface shows its part of the store, for any kind of ru
   expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/jobs/2/"]);
 });
 
-test("the second page of a connection is appended to the first one in the store", async () => {
+test("the store appends a connection's second page to the first", async () => {
   const { load, look, calls } = await startRelay({
     Timeline: `query TimelineQuery($after: String) {
       run(id: "${EXPERIMENT}") {
@@ -76,7 +76,7 @@ test("the second page of a connection is appended to the first one in the store"
   expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=100"]);
 });
 
-test("a failed field is caught where it is shown, with its code, and the others are there", async () => {
+test("a failed field is caught with its code; other fields remain", async () => {
   const { load, calls } = await startRelay({
     Partly: `query PartlyQuery {
       there: experiment(id: "ada.mnist.42") { uniqueName }
@@ -97,7 +97,7 @@ test("a failed field is caught where it is shown, with its code, and the others 
 const Card = `fragment Card_experiment on Experiment @refetchable(queryName: "CardRefetchQuery") { description }`;
 const Page = `query PageQuery { experiment(id: "ada.mnist.42") { ...Card_experiment } }`;
 
-test("with the default names the compiler refuses to refetch a record, for want of `interface Node`", async () => {
+test("with default names the compiler refuses @refetchable without `interface Node`", async () => {
   await expect(startRelay({ Card, Page })).rejects.toThrow(
     /Invalid use of @refetchable on fragment 'Card_experiment'.* the Node interface/s,
   );
@@ -121,7 +121,7 @@ test("with Relay's names a record is refetched by its id", async () => {
   expect(calls()).toEqual(["GET ada/mnist/experiments/42/"]);
 });
 
-test("with Relay's names a list inside of a record is paged by the record's id", async () => {
+test("with Relay's names a record's list is paged by the record's id", async () => {
   const documents = {
     Log: `fragment Log_run on Run
       @argumentDefinitions(count: { type: "Int", defaultValue: 4 }, cursor: { type: "String" })
@@ -157,7 +157,7 @@ const fail = (): never => {
   throw new TypeError("expected a run with the fragment");
 };
 
-test("a deferred fragment is shown when its piece comes", async () => {
+test("a deferred fragment is shown when its payload arrives", async () => {
   const { environment, artifact, calls } = await startRelay({
     Table: `query TableQuery {
       project(id: "ada.mnist") { experiments(first: 3) { nodes { status ...Details_run @defer } } }

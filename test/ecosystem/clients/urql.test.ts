@@ -33,7 +33,7 @@ const PAGE_CALLS = [
   "GET ada/mnist/experiments/42/statuses",
 ];
 
-test("a query goes by GET, and its answer is the one that a POST gets", async () => {
+test("sends a query by GET, with the same response as POST", async () => {
   const { connect, client, sent, calls } = await start();
   const got = await client.query(ExperimentPageDocument, RUN);
   expect(sent()).toEqual(["GET"]);
@@ -50,7 +50,7 @@ test("a query goes by GET, and its answer is the one that a POST gets", async ()
   expect(got.data).toEqual(posted.data);
 });
 
-test("a document that makes no URL of 2048 characters goes by POST", async () => {
+test("sends a document by POST when its URL exceeds 2048 characters", async () => {
   const { client, sent, calls } = await start();
   const { data, error } = await client.query(NestedRunGraphDocument, RUN);
   expect(error).toBeUndefined();
@@ -60,7 +60,7 @@ test("a document that makes no URL of 2048 characters goes by POST", async () =>
   expect(calls()).toHaveLength(16);
 });
 
-test("a command goes by POST, and what shows a record of its type is asked again by GET", async () => {
+test("sends a mutation by POST, and refetches affected queries by GET", async () => {
   const { client, sent, calls } = await start();
   const page = new EventEmitter();
   const { unsubscribe } = client

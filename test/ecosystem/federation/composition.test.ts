@@ -50,7 +50,7 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
   const composeAs = async (TYPE_NAMES: string, other: typeof notes) =>
     compose([await startRungraph({ TYPE_NAMES }), other, registry, notes]);
 
-  test("others add fields to experiments and to runs of all kinds, by their keys", async () => {
+  test("lets subgraphs add fields to experiments and all runs by key", async () => {
     const rungraph = await startRungraph();
     const { problems, schema, sources } = compose([rungraph, registry, notes, reviews]);
     expect(problems).toEqual([]);
@@ -74,7 +74,7 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
     });
   });
 
-  test("the fields that the documentation adds to experiments and to runs compose", async () => {
+  test("composes the fields that the documentation adds to experiments and runs", async () => {
     const added = readPage("docs/federation.md").blocks.filter(({ text }) => /^type .* @key/.test(text));
     const others = added.map(({ text, line }) => {
       const sdl = `${FEDERATION} type Query { of${line}: [Model!] } type Model @key(fields: "name") { name: ID! } ${text}`;
@@ -86,7 +86,7 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
     expect(fieldsOf(schema, "Job").has("notes")).toBe(true);
   });
 
-  test("Relay's Node of another subgraph is refused beside the machine, and fits once the machine is called otherwise", async () => {
+  test("composes another subgraph's Relay Node only after ours is renamed", async () => {
     const asNamed = compose([await startRungraph(), datasets]);
     expect(asNamed.problems[0]).toContain(clash.ofKinds);
     const renamed = await composeAs("Node=ClusterNode,Entity=Node", datasets);
@@ -99,7 +99,7 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
     ).toEqual(["node", "nodes", "clusterNode"]);
   });
 
-  test("jobs of another subgraph are refused beside ours, and fit once ours are called otherwise", async () => {
+  test("composes another subgraph's jobs only after ours are renamed", async () => {
     const asNamed = compose([await startRungraph(), jobBoard]);
     expect(asNamed.problems[0]).toContain(clash.ofFields);
     const renamed = await composeAs("Job=TrainingJob", jobBoard);
@@ -110,7 +110,7 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
     expect(renamed.sources("Query", "trainingJob")).toEqual(["a-rungraph"]);
   });
 
-  test("jobs that are reached by no root field become one type with ours, and nobody warns", async () => {
+  test("silently merges another subgraph's jobs without a root field into ours", async () => {
     const sdl = JOB_BOARD.replace("job(id: ID!)", "vacancy(id: ID!)");
     const { problems, sources } = compose([await startRungraph(), { ...jobBoard, sdl }]);
     expect(problems).toEqual([]);
@@ -118,7 +118,7 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
   });
 });
 
-test("Cosmo's router is told the keys of each kind, the entity interface and the types behind it", async () => {
+test("Cosmo's router receives the keys, the entity interface and its concrete types", async () => {
   const federated = federate([await startRungraph(), registry, notes]);
   if (!federated.success) throw new TypeError(federated.errors.join("\n"));
   const settingsOf = (subgraph: string, type: string) => {

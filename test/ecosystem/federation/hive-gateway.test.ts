@@ -43,11 +43,11 @@ const PINNED = ["Job:ada/mnist/1", "Job:ada/mnist/999"];
 const NOT_NULLABLE = NOTES.replace("[Run]", "[Run!]");
 
 // What docs/federation.md tells of its faults. Where one is mended, its test fails and can go, with its row there.
-describe("with the planner of Hive Router", () => {
+describe("with Hive Router's planner", () => {
   // Without FULL another router stands for it.
   if (isFull) tellStories(startRouter);
 
-  test("a subgraph that sorts before the gateway by its name cannot narrow runs to their kinds", async () => {
+  test("a subgraph sorted before the gateway cannot narrow runs to kinds", async () => {
     const query = "{ pinnedRuns { status ... on Job { buildJob { uniqueName } } } }";
     const pinned = PINNED.slice(0, 1);
     const before = await startGraph(startRouter, { pinned, name: "rungraph" });
@@ -56,7 +56,7 @@ describe("with the planner of Hive Router", () => {
     expect((await behind.ask(query)).errors).toBeUndefined();
   });
 
-  test("a list of runs that promises a value for each shows null for one that is gone", async () => {
+  test("a non-null run list shows null for a missing run", async () => {
     const { ask } = await startGraph(startRouter, { pinned: PINNED, sdlOfNotes: NOT_NULLABLE });
     expect((await ask("{ pinnedRuns { status } }")).data).toEqual({
       pinnedRuns: [{ status: "SUCCEEDED" }, null],
@@ -64,8 +64,8 @@ describe("with the planner of Hive Router", () => {
   });
 });
 
-describe("with its own planner", () => {
-  test("experiments are found by their names, with the caller's token and the gateway's codes", async () => {
+describe("with Hive Gateway's own planner", () => {
+  test("experiments resolve by name, with the caller's token and gateway codes", async () => {
     const { ask, calls } = await startGraph(startDefault, {
       models: [
         ["digits", "production", "ada.mnist.42"],
@@ -95,7 +95,7 @@ describe("with its own planner", () => {
     ]);
   });
 
-  test("fields that another subgraph adds to all runs are there only where it names the runs", async () => {
+  test("another subgraph's run fields exist only where it references the runs", async () => {
     const { ask } = await startGraph(startDefault, { pinned: ["Experiment:ada/mnist/42"] });
     const answer = await ask(
       `{ pinnedRuns { status notes } experiment(id: "ada.mnist.42") { status notes } }`,
@@ -108,7 +108,7 @@ describe("with its own planner", () => {
     });
   });
 
-  test("a run that is gone is null without its error, or costs a list that promises values", async () => {
+  test("a missing run is null without error, or nulls a non-null list", async () => {
     const query = "{ pinnedRuns { status } }";
     const nullable = await startGraph(startDefault, { pinned: PINNED });
     expect(await nullable.ask(query)).toEqual({ data: { pinnedRuns: [{ status: "SUCCEEDED" }, null] } });

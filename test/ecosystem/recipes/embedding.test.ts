@@ -49,8 +49,8 @@ function firstLineOf(url: string, request: string): Promise<string> {
   });
 }
 
-describe.each(["express.mjs", "fastify.mjs"])("the gateway in the server of %s", (program) => {
-  test("answers by POST and GET, beside the pages of the server", async () => {
+describe.each(["express.mjs", "fastify.mjs"])("the gateway embedded in %s", (program) => {
+  test("answers POST and GET beside the server's pages", async () => {
     const { url, ask, signIn, headers } = await startRecipe(program);
     await signIn();
     expect(await ask(`{ experiment(id: "ada.mnist.42") { status } }`)).toEqual({
@@ -66,7 +66,7 @@ describe.each(["express.mjs", "fastify.mjs"])("the gateway in the server of %s",
     expect((await fetch(`${url}/graphql`)).status).toBe(404);
   });
 
-  test("leads from the path of the mount to GraphiQL, with all its files", async () => {
+  test("redirects the mount path to GraphiQL, with all its files", async () => {
     const { url } = await startRecipe(program);
     const response = await fetch(`${url}/runs/`, { headers: { accept: "text/html" } });
     expect(response.url).toBe(`${url}/runs/graphql`);
@@ -75,7 +75,7 @@ describe.each(["express.mjs", "fastify.mjs"])("the gateway in the server of %s",
     for (const [, file = ""] of files) expect((await fetch(new URL(file, response.url))).status).toBe(200);
   });
 
-  test("serves downloads at the URLs that it names", async () => {
+  test("serves downloads at the URLs it returns", async () => {
     const { url, ask, signIn } = await startRecipe(program);
     const authorization = await signIn();
     const { data } = await ask(`{ experiment(id: "ada.mnist.42") { logsUrl } }`);
@@ -86,7 +86,7 @@ describe.each(["express.mjs", "fastify.mjs"])("the gateway in the server of %s",
     expect(await log.text()).toMatch(/^\d{4}-\d\d-\d\dT.* /);
   });
 
-  test("streams events until the server stops, which ends its process", async () => {
+  test("streams events until the server stops, and its process exits", async () => {
     const { send, signIn, kill, ended } = await startRecipe(program);
     await signIn();
     const response = await send(
@@ -102,7 +102,7 @@ describe.each(["express.mjs", "fastify.mjs"])("the gateway in the server of %s",
     expect(await ended).toBe(0);
   });
 
-  test("serves subscriptions over a WebSocket, and none elsewhere", async () => {
+  test("serves WebSocket subscriptions at its path only", async () => {
     const { url, signIn } = await startRecipe(program);
     const client = createClient({
       url: `${url.replace("http", "ws")}/runs/graphql`,
@@ -122,7 +122,7 @@ describe.each(["express.mjs", "fastify.mjs"])("the gateway in the server of %s",
       );
   });
 
-  test("answers clients that offer HTTP/2 first, also at the pages of the server", async () => {
+  test("answers clients that offer HTTP/2, also at the server's pages", async () => {
     const { url } = await startRecipe(program);
     const offer = "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__";
     for (const path of ["/", "/runs/healthz"])
@@ -132,10 +132,10 @@ describe.each(["express.mjs", "fastify.mjs"])("the gateway in the server of %s",
   });
 });
 
-describe("a body that the server reads before the gateway", () => {
+describe("a body read by the server before the gateway", () => {
   const QUERY = "{ __typename }";
 
-  test("counts as parsed by Express", async () => {
+  test("is accepted and measured as parsed by Express", async () => {
     const { ask, url, headers } = await startRecipe("express.mjs", (code) =>
       code.replace("app.use(", `app.use(express.json({ limit: "9mb" }));\napp.use(`),
     );
@@ -159,7 +159,7 @@ describe("a body that the server reads before the gateway", () => {
       program: "fastify.mjs",
       change: (code: string) => code.replace(/ {2}scope\.(?:remove|add)ContentType.*\n|.*removeAll.*\n/g, ""),
     },
-  ])("and keeps is a clear error: $program", async ({ program, change }) => {
+  ])("but not passed on is a clear error: $program", async ({ program, change }) => {
     const { send } = await startRecipe(program, change);
     const response = await send(QUERY);
     expect(response.status).toBe(500);

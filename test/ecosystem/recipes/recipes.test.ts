@@ -22,10 +22,13 @@ const followed = [
 ];
 
 // One without all cases.
-test.each(isFull ? followed : ["docs/recipes/urql.md"])("%s works from an empty folder on", async (page) => {
-  const { reported, printed } = await walk(page, { gateway: BUILT });
-  expect(printed).toEqual(reported);
-});
+test.each(isFull ? followed : ["docs/recipes/urql.md"])(
+  "%s works when followed from an empty folder",
+  async (page) => {
+    const { reported, printed } = await walk(page, { gateway: BUILT });
+    expect(printed).toEqual(reported);
+  },
+);
 
 for (const [page, module] of Object.entries(PYTHON)) {
   const python = findPython(module);

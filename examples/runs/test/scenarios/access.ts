@@ -5,7 +5,7 @@ import { open, PHONE, signIn } from "../page.ts";
 
 const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 
-test.runIf(hasBrowser)("everything is reached by keyboard alone, and the focus is seen", async () => {
+test.runIf(hasBrowser)("the app can be used by keyboard alone, with visible focus", async () => {
   const { url } = await startDemoGateway({ env });
   const { page, graph } = await open(url);
   const { keyboard } = page;
@@ -59,40 +59,34 @@ test.runIf(hasBrowser)("everything is reached by keyboard alone, and the focus i
   expect((await saving).suggestedFilename()).toMatch(/\.tar\.gz$/);
 });
 
-test.runIf(hasBrowser)(
-  "on a phone one thing is shown at a time, without scrolling sideways, and what opens has the focus",
-  async () => {
-    const { url } = await startDemoGateway({ env });
-    const { page, row, graph, picture } = await open(url, {
-      viewport: PHONE,
-      hasTouch: true,
-      deviceScaleFactor: 2,
-    });
-    const isTooWide = () => page.evaluate("document.documentElement.scrollWidth > innerWidth");
-    await signIn(page, "ada");
-    await page.getByRole("link", { name: "ada.mnist.1" }).tap();
-    await row("ada.mnist.1.44").waitFor();
-    expect(await isTooWide()).toBe(false);
+test.runIf(hasBrowser)("a phone shows one focused view at a time, without horizontal scrolling", async () => {
+  const { url } = await startDemoGateway({ env });
+  const { page, row, graph, picture } = await open(url, {
+    viewport: PHONE,
+    hasTouch: true,
+    deviceScaleFactor: 2,
+  });
+  const isTooWide = () => page.evaluate("document.documentElement.scrollWidth > innerWidth");
+  await signIn(page, "ada");
+  await page.getByRole("link", { name: "ada.mnist.1" }).tap();
+  await row("ada.mnist.1.44").waitFor();
+  expect(await isTooWide()).toBe(false);
 
-    await row("ada.mnist.1.44").tap();
-    await graph.waitFor();
-    expect(await page.getByRole("table").isVisible()).toBe(false);
-    await picture("runs-phone");
-    expect(await page.locator(":focus").innerText()).toMatch(/^ada\.mnist\.1\.44/);
-    expect(await isTooWide()).toBe(false);
-    for (const button of await page.getByRole("button").all()) {
-      expect((await button.boundingBox())?.height).toBeGreaterThanOrEqual(40);
-    }
+  await row("ada.mnist.1.44").tap();
+  await graph.waitFor();
+  expect(await page.getByRole("table").isVisible()).toBe(false);
+  await picture("runs-phone");
+  expect(await page.locator(":focus").innerText()).toMatch(/^ada\.mnist\.1\.44/);
+  expect(await isTooWide()).toBe(false);
+  for (const button of await page.getByRole("button").all()) {
+    expect((await button.boundingBox())?.height).toBeGreaterThanOrEqual(40);
+  }
 
-    await page
-      .getByRole("navigation", { name: "Breadcrumb" })
-      .getByRole("link", { name: "ada.mnist.1" })
-      .tap();
-    await page.getByRole("table").waitFor();
-    expect(await graph.count()).toBe(0);
-    expect(await page.locator(":focus").getAttribute("aria-label")).toBe("ada.mnist.1");
-  },
-);
+  await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "ada.mnist.1" }).tap();
+  await page.getByRole("table").waitFor();
+  expect(await graph.count()).toBe(0);
+  expect(await page.locator(":focus").getAttribute("aria-label")).toBe("ada.mnist.1");
+});
 
 /** Each text that is shown, with its contrast to what is behind it, as WCAG 2.2 computes it. */
 const CONTRASTS = `(() => {
@@ -126,26 +120,23 @@ const CONTRASTS = `(() => {
   });
 })()`;
 
-test.runIf(hasBrowser)(
-  "every text stands out from what is behind it, in light and in dark mode",
-  async () => {
-    const now = Date.now();
-    const { url } = await startDemoGateway({ env, now: () => now });
-    for (const colorScheme of ["light", "dark"] as const) {
-      const viewport = { width: 1280, height: 850 };
-      const { page, row, graph, picture } = await open(url, { colorScheme, viewport, deviceScaleFactor: 2 });
-      await signIn(page, "ada");
-      await page.getByRole("link", { name: "ada.mnist.1" }).click();
-      await page.getByRole("link", { name: "loss" }).click();
-      await row("ada.mnist.1.44").click();
-      await graph.waitFor();
-      await page.getByText("live", { exact: true }).waitFor();
-      const measured = await page.evaluate<readonly { text: string; contrast: number }[]>(CONTRASTS);
-      expect(measured.length).toBeGreaterThan(100);
-      expect(measured.filter(({ contrast }) => contrast < 4.5)).toEqual([]);
-      const ground = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
-      expect(ground).toBe(colorScheme === "light" ? "rgb(245, 246, 248)" : "rgb(14, 18, 24)");
-      await picture(colorScheme === "light" ? "runs" : "runs-dark");
-    }
-  },
-);
+test.runIf(hasBrowser)("all text has sufficient contrast in light and in dark mode", async () => {
+  const now = Date.now();
+  const { url } = await startDemoGateway({ env, now: () => now });
+  for (const colorScheme of ["light", "dark"] as const) {
+    const viewport = { width: 1280, height: 850 };
+    const { page, row, graph, picture } = await open(url, { colorScheme, viewport, deviceScaleFactor: 2 });
+    await signIn(page, "ada");
+    await page.getByRole("link", { name: "ada.mnist.1" }).click();
+    await page.getByRole("link", { name: "loss" }).click();
+    await row("ada.mnist.1.44").click();
+    await graph.waitFor();
+    await page.getByText("live", { exact: true }).waitFor();
+    const measured = await page.evaluate<readonly { text: string; contrast: number }[]>(CONTRASTS);
+    expect(measured.length).toBeGreaterThan(100);
+    expect(measured.filter(({ contrast }) => contrast < 4.5)).toEqual([]);
+    const ground = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+    expect(ground).toBe(colorScheme === "light" ? "rgb(245, 246, 248)" : "rgb(14, 18, 24)");
+    await picture(colorScheme === "light" ? "runs" : "runs-dark");
+  }
+});

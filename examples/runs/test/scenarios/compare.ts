@@ -28,55 +28,49 @@ const pixelsOf = (page: Page, metric: string, colour: readonly [number, number, 
 
 const BLUE = [0, 0x72, 0xb2] as const;
 
-test.runIf(hasBrowser)(
-  "several runs side by side show what differs, the best values, and their curves in one chart a metric",
-  async () => {
-    const { page, calls, complaints } = await openAt(COMPARISON);
-    const table = page.getByRole("table").filter({ hasText: "Parameters" });
-    await table.waitFor();
-    await chartOf(page, "loss").waitFor();
-    expect(calls().filter((call) => !call.includes("users"))).toEqual([
-      "GET ada/mnist/experiments/42/metrics",
-      "GET ada/mnist/experiments?query=id%3A44%7C28%7C42&limit=100",
-      "GET ada/mnist/groups/1/metrics",
-    ]);
-    expect(await table.locator("thead a:not(.remove)").allInnerTexts()).toEqual(NAMES);
-    const rowOf = async (name: string) =>
-      (await table.getByRole("row", { name }).first().innerText()).split("\t").slice(1);
-    expect(await rowOf("activation")).toEqual(["sigmoid", "sigmoid", "relu"]);
-    expect(await rowOf("kernel")).toEqual(["–", "–", "5"]);
-    expect((await rowOf("loss")).filter((cell) => cell.includes("best"))).toHaveLength(1);
-    expect(await table.getByRole("rowheader", { name: "framework" }).count()).toBe(0);
-    await page.getByRole("checkbox", { name: "also what is the same" }).check();
-    expect(await rowOf("framework")).toEqual(["pytorch", "pytorch", "pytorch"]);
-    expect(new URL(page.url()).hash).toContain("rows=all");
+test.runIf(hasBrowser)("a comparison shows differences, best values and one chart per metric", async () => {
+  const { page, calls, complaints } = await openAt(COMPARISON);
+  const table = page.getByRole("table").filter({ hasText: "Parameters" });
+  await table.waitFor();
+  await chartOf(page, "loss").waitFor();
+  expect(calls().filter((call) => !call.includes("users"))).toEqual([
+    "GET ada/mnist/experiments/42/metrics",
+    "GET ada/mnist/experiments?query=id%3A44%7C28%7C42&limit=100",
+    "GET ada/mnist/groups/1/metrics",
+  ]);
+  expect(await table.locator("thead a:not(.remove)").allInnerTexts()).toEqual(NAMES);
+  const rowOf = async (name: string) =>
+    (await table.getByRole("row", { name }).first().innerText()).split("\t").slice(1);
+  expect(await rowOf("activation")).toEqual(["sigmoid", "sigmoid", "relu"]);
+  expect(await rowOf("kernel")).toEqual(["–", "–", "5"]);
+  expect((await rowOf("loss")).filter((cell) => cell.includes("best"))).toHaveLength(1);
+  expect(await table.getByRole("rowheader", { name: "framework" }).count()).toBe(0);
+  await page.getByRole("checkbox", { name: "also what is the same" }).check();
+  expect(await rowOf("framework")).toEqual(["pytorch", "pytorch", "pytorch"]);
+  expect(new URL(page.url()).hash).toContain("rows=all");
 
-    for (const metric of ["accuracy", "loss"])
-      expect(await chartOf(page, metric).locator(".readings li").allInnerTexts()).toHaveLength(3);
-    await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBeGreaterThan(100);
-    expect(complaints).toEqual([]);
-  },
-);
+  for (const metric of ["accuracy", "loss"])
+    expect(await chartOf(page, metric).locator(".readings li").allInnerTexts()).toHaveLength(3);
+  await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBeGreaterThan(100);
+  expect(complaints).toEqual([]);
+});
 
-test.runIf(hasBrowser)(
-  "a curve leaves the charts by its name in the legend, and comes back in its colour",
-  async () => {
-    const { page } = await openAt(COMPARISON);
-    const name = page.getByRole("list", { name: "Runs" }).getByRole("button", { name: NAMES[0] ?? "" });
-    await chartOf(page, "loss").waitFor();
-    await name.click();
-    await expect.poll(() => name.getAttribute("aria-pressed"), SHOWN).toBe("false");
-    await page.mouse.move(0, 0);
-    await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBe(0);
-    expect(await chartOf(page, "loss").locator(".readings li").allInnerTexts()).toHaveLength(2);
-    expect(await faultsOf(page)).toEqual([]);
-    await name.press("Enter");
-    await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBeGreaterThan(100);
-  },
-);
+test.runIf(hasBrowser)("a legend entry hides a curve and restores it in its colour", async () => {
+  const { page } = await openAt(COMPARISON);
+  const name = page.getByRole("list", { name: "Runs" }).getByRole("button", { name: NAMES[0] ?? "" });
+  await chartOf(page, "loss").waitFor();
+  await name.click();
+  await expect.poll(() => name.getAttribute("aria-pressed"), SHOWN).toBe("false");
+  await page.mouse.move(0, 0);
+  await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBe(0);
+  expect(await chartOf(page, "loss").locator(".readings li").allInnerTexts()).toHaveLength(2);
+  expect(await faultsOf(page)).toEqual([]);
+  await name.press("Enter");
+  await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBeGreaterThan(100);
+});
 
 test.runIf(hasBrowser)(
-  "smoothing, a log scale and time instead of steps stay in the address, also through a reload",
+  "smoothing, log scale and time axis persist in the address across reloads",
   async () => {
     const { page } = await openAt(COMPARISON);
     await chartOf(page, "loss").waitFor();
@@ -103,7 +97,7 @@ test.runIf(hasBrowser)(
 const pointsOf = (...values: readonly (readonly [number, number])[]) =>
   values.map(([step, value]) => ({ step, second: step, value }));
 
-test("smoothing is an average that forgets, without the bias of its beginning", () => {
+test("smoothing is a bias-corrected exponential moving average", () => {
   const smoothed = smooth(pointsOf([0, 4], [1, 0], [2, 2]), 0.5);
   // (4·½)/½, (0·½ + 4·¼)/¾, (2·½ + 0·¼ + 4·⅛)/⅞.
   expect(smoothed[0]).toBeCloseTo(4, 12);
@@ -123,30 +117,27 @@ test("smoothing is an average that forgets, without the bias of its beginning", 
   expect(around[3]).toBeCloseTo(8 / 3, 12);
 });
 
-test.runIf(hasBrowser)(
-  "a logarithmic scale tells how many values have no place on it, and a curve that ends in a gap has no last value",
-  async () => {
-    const { page } = await openAt("#list=ada.mnist");
-    await page.getByRole("table").waitFor();
-    await page.route("**/graphql", async (route) => {
-      if (route.request().postDataJSON().operationName !== "Compare") return route.fallback();
-      const response = await route.fetch();
-      const body = await response.text();
-      // The first and last loss of each run.
-      const losses = /("name":"loss","steps":[^:]*,"times":.*?,"values":\[)[^,]*([^\]]*),[^\]]*/g;
-      const changed = body.replaceAll(losses, "$1-1$2,null");
-      expect(changed).not.toBe(body);
-      return route.fulfill({ response, body: changed });
-    });
-    await page.evaluate((hash) => location.assign(hash), `${COMPARISON}&scale=log`);
-    await chartOf(page, "loss").getByText("3 values of 0 or less not shown.").waitFor();
-    expect(await chartOf(page, "accuracy").getByText("not shown").count()).toBe(0);
-    expect(await chartOf(page, "loss").locator(".readings strong").allInnerTexts()).toEqual(["–", "–", "–"]);
-    await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBeGreaterThan(100);
-  },
-);
+test.runIf(hasBrowser)("log charts count omitted values; a trailing gap leaves no last value", async () => {
+  const { page } = await openAt("#list=ada.mnist");
+  await page.getByRole("table").waitFor();
+  await page.route("**/graphql", async (route) => {
+    if (route.request().postDataJSON().operationName !== "Compare") return route.fallback();
+    const response = await route.fetch();
+    const body = await response.text();
+    // The first and last loss of each run.
+    const losses = /("name":"loss","steps":[^:]*,"times":.*?,"values":\[)[^,]*([^\]]*),[^\]]*/g;
+    const changed = body.replaceAll(losses, "$1-1$2,null");
+    expect(changed).not.toBe(body);
+    return route.fulfill({ response, body: changed });
+  });
+  await page.evaluate((hash) => location.assign(hash), `${COMPARISON}&scale=log`);
+  await chartOf(page, "loss").getByText("3 values of 0 or less not shown.").waitFor();
+  expect(await chartOf(page, "accuracy").getByText("not shown").count()).toBe(0);
+  expect(await chartOf(page, "loss").locator(".readings strong").allInnerTexts()).toEqual(["–", "–", "–"]);
+  await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBeGreaterThan(100);
+});
 
-test.runIf(hasBrowser)("charts follow the mode of the browser while they are open", async () => {
+test.runIf(hasBrowser)("open charts follow a change of the browser's colour scheme", async () => {
   const { page } = await openAt(COMPARISON);
   await chartOf(page, "loss").waitFor();
   await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBeGreaterThan(100);
@@ -155,73 +146,67 @@ test.runIf(hasBrowser)("charts follow the mode of the browser while they are ope
   await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBe(0);
 });
 
-test.runIf(hasBrowser)(
-  "the charts are zoomed by a drag and by buttons, and read by pointer and by keys",
-  async () => {
-    const { page } = await openAt(COMPARISON);
-    const chart = chartOf(page, "loss");
-    const plot = chart.locator(".u-over");
-    // It is drawn anew once its width is known.
-    const box = await vi.waitUntil(() => plot.boundingBox(), LONG_TIMEOUT);
-    const reset = page.getByRole("button", { name: "Reset zoom" });
-    expect(await reset.isDisabled()).toBe(true);
+test.runIf(hasBrowser)("drag and buttons zoom the charts; pointer and keys read values", async () => {
+  const { page } = await openAt(COMPARISON);
+  const chart = chartOf(page, "loss");
+  const plot = chart.locator(".u-over");
+  // It is drawn anew once its width is known.
+  const box = await vi.waitUntil(() => plot.boundingBox(), LONG_TIMEOUT);
+  const reset = page.getByRole("button", { name: "Reset zoom" });
+  expect(await reset.isDisabled()).toBe(true);
 
-    await page.mouse.move(box.x + box.width * 0.25, box.y + 40);
-    await page.mouse.down();
-    await page.mouse.move(box.x + box.width * 0.5, box.y + 60, { steps: 4 });
-    await page.mouse.up();
-    await expect.poll(() => reset.isDisabled(), SHOWN).toBe(false);
-    // A quarter of 60 steps is shown now: its middle is between the steps 15 and 30.
-    await page.mouse.move(box.x + box.width * 0.5, box.y + 60);
-    await chart.getByText(/^step 2[123]$/).waitFor();
-    await page.mouse.dblclick(box.x + box.width * 0.5, box.y + 60);
-    await expect.poll(() => reset.isDisabled(), SHOWN).toBe(true);
-    await page.mouse.move(box.x + box.width * 0.5, box.y + 60);
-    await chart.getByText(/^step (29|30)$/).waitFor();
-    await page.mouse.move(0, 0);
-    await chart.getByText("last values").waitFor();
+  await page.mouse.move(box.x + box.width * 0.25, box.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 60, { steps: 4 });
+  await page.mouse.up();
+  await expect.poll(() => reset.isDisabled(), SHOWN).toBe(false);
+  // A quarter of 60 steps is shown now: its middle is between the steps 15 and 30.
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 60);
+  await chart.getByText(/^step 2[123]$/).waitFor();
+  await page.mouse.dblclick(box.x + box.width * 0.5, box.y + 60);
+  await expect.poll(() => reset.isDisabled(), SHOWN).toBe(true);
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 60);
+  await chart.getByText(/^step (29|30)$/).waitFor();
+  await page.mouse.move(0, 0);
+  await chart.getByText("last values").waitFor();
 
-    await page.getByRole("button", { name: "Zoom in" }).press("Enter");
-    await page.getByRole("button", { name: "Further on" }).press("Enter");
-    await page.getByRole("button", { name: "Zoom out" }).press("Enter");
-    await page.getByRole("button", { name: "Zoom out" }).press("Enter");
-    await expect.poll(() => reset.isDisabled(), SHOWN).toBe(true);
+  await page.getByRole("button", { name: "Zoom in" }).press("Enter");
+  await page.getByRole("button", { name: "Further on" }).press("Enter");
+  await page.getByRole("button", { name: "Zoom out" }).press("Enter");
+  await page.getByRole("button", { name: "Zoom out" }).press("Enter");
+  await expect.poll(() => reset.isDisabled(), SHOWN).toBe(true);
 
-    const reading = page.getByRole("slider", { name: "Value of loss" });
-    await reading.press("Home");
-    await chart.getByText("step 0", { exact: true }).waitFor();
-    expect(await reading.getAttribute("aria-valuetext")).toMatch(
-      /^ada\.mnist\.1\.44 \d\.\d{4} at step 0, ada\.mnist\.1\.28 /,
-    );
-    await chart.getByText("Numbers of loss").click();
-    expect(await chart.getByRole("row", { name: NAMES[2] ?? "" }).innerText()).toMatch(
-      /^ada\.mnist\.42\t60\t2\.1210\t0\.1115\t0\.4545\t0\.1020 at 57\t/,
-    );
-  },
-);
+  const reading = page.getByRole("slider", { name: "Value of loss" });
+  await reading.press("Home");
+  await chart.getByText("step 0", { exact: true }).waitFor();
+  expect(await reading.getAttribute("aria-valuetext")).toMatch(
+    /^ada\.mnist\.1\.44 \d\.\d{4} at step 0, ada\.mnist\.1\.28 /,
+  );
+  await chart.getByText("Numbers of loss").click();
+  expect(await chart.getByRole("row", { name: NAMES[2] ?? "" }).innerText()).toMatch(
+    /^ada\.mnist\.42\t60\t2\.1210\t0\.1115\t0\.4545\t0\.1020 at 57\t/,
+  );
+});
 
-test.runIf(hasBrowser)(
-  "a list leads to a comparison of its runs, from which runs are left out and to which others are added",
-  async () => {
-    const { page } = await openAt("#list=ada.mnist.1");
-    await page.getByRole("link", { name: /^Compare these/ }).click();
-    await page.getByRole("heading", { name: "12 runs compared" }).waitFor();
-    await page.getByRole("link", { name: "Compare without ada.mnist.1.44" }).click();
-    await page.getByRole("heading", { name: "11 runs compared" }).waitFor();
-    await page.getByLabel("Another run").fill("ada.mnist.42");
-    await page.getByRole("button", { name: "Compare", exact: true }).click();
-    await page.getByRole("heading", { name: "12 runs compared" }).waitFor();
-    await page.getByRole("columnheader", { name: "ada.mnist.42" }).waitFor();
-    expect(await page.title()).toBe("12 runs compared – Runs");
-    await page
-      .getByRole("navigation", { name: "Breadcrumb" })
-      .getByRole("link", { name: "ada.mnist.1" })
-      .click();
-    await page.getByRole("table", { name: "Runs of ada.mnist.1" }).waitFor();
-  },
-);
+test.runIf(hasBrowser)("a comparison opened from a list allows removing and adding runs", async () => {
+  const { page } = await openAt("#list=ada.mnist.1");
+  await page.getByRole("link", { name: /^Compare these/ }).click();
+  await page.getByRole("heading", { name: "12 runs compared" }).waitFor();
+  await page.getByRole("link", { name: "Compare without ada.mnist.1.44" }).click();
+  await page.getByRole("heading", { name: "11 runs compared" }).waitFor();
+  await page.getByLabel("Another run").fill("ada.mnist.42");
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
+  await page.getByRole("heading", { name: "12 runs compared" }).waitFor();
+  await page.getByRole("columnheader", { name: "ada.mnist.42" }).waitFor();
+  expect(await page.title()).toBe("12 runs compared – Runs");
+  await page
+    .getByRole("navigation", { name: "Breadcrumb" })
+    .getByRole("link", { name: "ada.mnist.1" })
+    .click();
+  await page.getByRole("table", { name: "Runs of ada.mnist.1" }).waitFor();
+});
 
-test.runIf(hasBrowser)("a comparison is worked with by keyboard alone", async () => {
+test.runIf(hasBrowser)("a comparison can be used by keyboard alone", async () => {
   const { page } = await openAt(COMPARISON);
   await chartOf(page, "loss").waitFor();
   const { keyboard } = page;
@@ -257,7 +242,7 @@ test.runIf(hasBrowser)("a comparison is worked with by keyboard alone", async ()
   expect(new URL(page.url()).hash).toMatch(/&axis=time&smooth=0\.03&scale=log$/);
 });
 
-test.runIf(hasBrowser)("a run that does not exist is told, beside the comparison of the others", async () => {
+test.runIf(hasBrowser)("a comparison reports a missing run and still compares the others", async () => {
   const { page } = await openAt("#compare=ada.mnist.1.44,ada.mnist.999,ada.mnist.42,ada.mnist.1.43,x");
   await page.getByRole("heading", { name: "3 runs compared" }).waitFor();
   await page.getByRole("columnheader", { name: "ada.mnist.42" }).waitFor();
@@ -277,7 +262,7 @@ test.runIf(hasBrowser)("a run that does not exist is told, beside the comparison
   await expect.poll(() => focusIn(page), SHOWN).not.toBe("body");
 });
 
-test.runIf(hasBrowser)("each run has a line of its own: after seven colours, dashes", async () => {
+test.runIf(hasBrowser)("each run has a distinct line: seven colours, then dashes", async () => {
   const names = [10, 15, 18, 22, 25, 28, 44, 17].map((id) => `ada.mnist.1.${id}`).join(",");
   const { page, picture } = await openAt(`#list=ada.mnist.1&smooth=0.6&compare=${names}`, {
     viewport: { width: 1280, height: 960 },
@@ -295,7 +280,7 @@ test.runIf(hasBrowser)("each run has a line of its own: after seven colours, das
   await picture("runs-compare");
 });
 
-test.runIf(hasBrowser)("a comparison looks well in every size and mode", async () => {
+test.runIf(hasBrowser)("a comparison renders well in every size and mode", async () => {
   const opened = await openAt(`${COMPARISON}&smooth=0.6`);
   const { page, complaints } = opened;
   await chartOf(page, "loss").waitFor();

@@ -15,7 +15,7 @@ interface Found {
   readonly group: { readonly experiments: { readonly nodes: readonly { readonly uniqueName: string }[] } };
 }
 
-test.runIf(hasBrowser)("several conditions of a parameter or a metric hold together", async () => {
+test.runIf(hasBrowser)("several conditions on parameters and metrics must all hold", async () => {
   const { page, ask, rows, complaints } = await openAt(GROUP);
   const filter = page.getByRole("form", { name: "Filter" });
   await filter.getByLabel("Parameter").fill("lr>=0.02, dropout=0.3");
@@ -34,7 +34,7 @@ test.runIf(hasBrowser)("several conditions of a parameter or a metric hold toget
   expect(complaints).toEqual([]);
 });
 
-test.runIf(hasBrowser)("a condition that is none is not sent, and an address with one says so", async () => {
+test.runIf(hasBrowser)("invalid conditions are not sent, and are reported when in the address", async () => {
   const { page, address, sent, complaints } = await openAt(GROUP);
   const filter = page.getByRole("form", { name: "Filter" });
   await page.getByText("12 of 24 runs are loaded.").waitFor();
@@ -57,7 +57,7 @@ test.runIf(hasBrowser)("a condition that is none is not sent, and an address wit
   expect(complaints).toEqual([]);
 });
 
-test.runIf(hasBrowser)("each date by which the service sorts is an order in both directions", async () => {
+test.runIf(hasBrowser)("each date that the service sorts by can be ordered both ways", async () => {
   const { page, calls, complaints } = await openAt(GROUP);
   await page.getByText("12 of 24 runs are loaded.").waitFor();
   const order = page.getByLabel("Order");

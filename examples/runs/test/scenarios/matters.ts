@@ -31,43 +31,40 @@ interface Found {
 
 const digits = (value: number | null) => value?.toFixed(4) ?? "–";
 
-test.runIf(hasBrowser)(
-  "what matters for a metric: its parameters, their groups, and a point for each run",
-  async () => {
-    const opened = await openAt("#list=ada.mnist.1&status=SUCCEEDED&sort=loss");
-    const { page, ask, complaints } = opened;
-    await page.getByRole("link", { name: "What matters" }).click();
-    const importance = page.getByRole("region", { name: "Parameters that go with loss" });
-    await importance.getByRole("button", { name: "lr" }).click();
-    const groups = page.getByRole("region", { name: "loss by lr" });
-    await groups.waitFor();
-    const { summary } = (await ask<Found, object>(EXPECTED)).data.group.experiments;
-    for (const { name, correlation } of summary.importance)
-      await importance
-        .getByRole("listitem")
-        .filter({ hasText: name })
-        .getByText(correlation.toFixed(2))
-        .waitFor();
-    const means = summary.breakdown.map(
-      ({ metrics: [{ mean, standardDeviation }] }) =>
-        `${digits(mean)}${standardDeviation === null ? "" : ` ± ${digits(standardDeviation)}`}`,
-    );
-    await expect.poll(() => groups.locator("td:nth-child(3)").allInnerTexts(), SHOWN).toEqual(means);
-    const points = page.getByRole("group", { name: /^loss over lr/ }).getByRole("link");
-    const count = summary.breakdown.reduce((sum, { metrics: [each] }) => sum + each.count, 0);
-    expect(await points.count()).toBe(count);
-    await looksWell(opened, "matters");
-    await points.first().focus();
-    await page.keyboard.press("ArrowRight");
-    const [run = ""] = (await page.locator(":focus").getAttribute("aria-label"))?.split(":") ?? [];
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: run }).waitFor();
-    expect(complaints).toEqual([]);
-  },
-);
+test.runIf(hasBrowser)("a metric's analysis shows parameters, groups and one point per run", async () => {
+  const opened = await openAt("#list=ada.mnist.1&status=SUCCEEDED&sort=loss");
+  const { page, ask, complaints } = opened;
+  await page.getByRole("link", { name: "What matters" }).click();
+  const importance = page.getByRole("region", { name: "Parameters that go with loss" });
+  await importance.getByRole("button", { name: "lr" }).click();
+  const groups = page.getByRole("region", { name: "loss by lr" });
+  await groups.waitFor();
+  const { summary } = (await ask<Found, object>(EXPECTED)).data.group.experiments;
+  for (const { name, correlation } of summary.importance)
+    await importance
+      .getByRole("listitem")
+      .filter({ hasText: name })
+      .getByText(correlation.toFixed(2))
+      .waitFor();
+  const means = summary.breakdown.map(
+    ({ metrics: [{ mean, standardDeviation }] }) =>
+      `${digits(mean)}${standardDeviation === null ? "" : ` ± ${digits(standardDeviation)}`}`,
+  );
+  await expect.poll(() => groups.locator("td:nth-child(3)").allInnerTexts(), SHOWN).toEqual(means);
+  const points = page.getByRole("group", { name: /^loss over lr/ }).getByRole("link");
+  const count = summary.breakdown.reduce((sum, { metrics: [each] }) => sum + each.count, 0);
+  expect(await points.count()).toBe(count);
+  await looksWell(opened, "matters");
+  await points.first().focus();
+  await page.keyboard.press("ArrowRight");
+  const [run = ""] = (await page.locator(":focus").getAttribute("aria-label"))?.split(":") ?? [];
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: run }).waitFor();
+  expect(complaints).toEqual([]);
+});
 
 test.runIf(hasBrowser)(
-  "runs are sorted by a parameter, their status and duration, and the best of a metric, which the service does not",
+  "the page sorts by parameter, status, duration and best metric by itself",
   async () => {
     const { page, rows, complaints } = await openAt("#list=ada.mnist.1");
     await page.getByText("12 of 24 runs are loaded.").waitFor();

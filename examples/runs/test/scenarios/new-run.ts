@@ -35,7 +35,7 @@ const CREATED = `query ($id: ID!) {
 }`;
 
 test.runIf(hasBrowser)(
-  "a new run begins with the specification of another one, opens, and is followed",
+  "a new run starts from another run's specification, opens, and is followed",
   async () => {
     const { url, ask, work, pollUntil } = await startLive();
     const { page, address, sent } = await open(url);
@@ -113,7 +113,7 @@ test.runIf(hasBrowser).each([
   await page.getByText("finished", { exact: true }).waitFor();
 });
 
-test.runIf(hasBrowser)("errors of a new run stand beside the field, and what was typed stays", async () => {
+test.runIf(hasBrowser)("new-run errors appear beside their field, and the input is kept", async () => {
   const { page, calls } = await openAt(RUN);
   const { dialog, button, specification, field, start } = dialogOf(page);
   await button.click();
@@ -162,54 +162,48 @@ test.runIf(hasBrowser)("errors of a new run stand beside the field, and what was
   await page.getByRole("heading", { name: /created$/ }).waitFor();
 });
 
-test.runIf(hasBrowser)(
-  "tags that a server does not take for jobs are refused beside their field",
-  async () => {
-    const { page } = await openAt("#list=ada.mnist&job=ada.mnist.jobs.5", {}, "polyaxon-0.2");
-    const { dialog, button, field, start } = dialogOf(page);
-    await button.click();
-    await field("Tags").fill("one");
-    await start();
-    await dialog.getByRole("alert").waitFor();
-    expect(await alertOf(page)).toMatch(/`tags` as input.* CAPABILITY_UNAVAILABLE$/);
-    expect(await focusIn(page)).toBe("tags");
-    await field("Tags").fill("");
-    await start();
-    await page.getByRole("heading", { name: /created$/ }).waitFor();
-  },
-);
+test.runIf(hasBrowser)("unsupported tags of a job are refused beside their field", async () => {
+  const { page } = await openAt("#list=ada.mnist&job=ada.mnist.jobs.5", {}, "polyaxon-0.2");
+  const { dialog, button, field, start } = dialogOf(page);
+  await button.click();
+  await field("Tags").fill("one");
+  await start();
+  await dialog.getByRole("alert").waitFor();
+  expect(await alertOf(page)).toMatch(/`tags` as input.* CAPABILITY_UNAVAILABLE$/);
+  expect(await focusIn(page)).toBe("tags");
+  await field("Tags").fill("");
+  await start();
+  await page.getByRole("heading", { name: /created$/ }).waitFor();
+});
 
-test.runIf(hasBrowser)("a server that cannot create runs has no button for it", async () => {
+test.runIf(hasBrowser)("no button is shown where the server cannot create runs", async () => {
   const { page, graph } = await openAt("#list=ada.mnist&run=ada.mnist.42", {}, "document");
   await graph.waitFor();
   await page.getByRole("button", { name: "Restart" }).waitFor();
   expect(await dialogOf(page).button.count()).toBe(0);
 });
 
-test.runIf(hasBrowser)(
-  "a project lists its jobs, and the form of a new run looks well in every size and mode",
-  async () => {
-    const opened = await openAt("#list=ada.mnist");
-    const { page, complaints } = opened;
-    await page.getByText("Jobs", { exact: true }).click();
-    await page.getByRole("link", { name: "ada.mnist.jobs.5" }).click();
-    const { dialog, button, start } = dialogOf(page);
-    await button.waitFor();
-    await looksWell(opened, "job");
-    await page.goto(page.url().replace(/#.*/, RUN));
-    await button.click();
-    await dialog.getByLabel("Name", { exact: true }).fill("not a name");
-    await start();
-    await dialog.getByRole("alert").waitFor();
-    await looksWell(opened, "new-run");
-    // A window of 1280 pixels at 200 %.
-    await page.setViewportSize({ width: 640, height: 400 });
-    const { x = -1, width = 0 } = (await dialog.boundingBox()) ?? {};
-    expect(x).toBeGreaterThanOrEqual(0);
-    expect(x + width).toBeLessThanOrEqual(640);
-    expect(await dialog.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
-    await dialog.getByRole("button", { name: "Start" }).scrollIntoViewIfNeeded();
-    await dialog.getByRole("button", { name: "Start" }).click({ trial: true });
-    expect(complaints).toEqual([]);
-  },
-);
+test.runIf(hasBrowser)("a project lists jobs; the new-run form fits every size and mode", async () => {
+  const opened = await openAt("#list=ada.mnist");
+  const { page, complaints } = opened;
+  await page.getByText("Jobs", { exact: true }).click();
+  await page.getByRole("link", { name: "ada.mnist.jobs.5" }).click();
+  const { dialog, button, start } = dialogOf(page);
+  await button.waitFor();
+  await looksWell(opened, "job");
+  await page.goto(page.url().replace(/#.*/, RUN));
+  await button.click();
+  await dialog.getByLabel("Name", { exact: true }).fill("not a name");
+  await start();
+  await dialog.getByRole("alert").waitFor();
+  await looksWell(opened, "new-run");
+  // A window of 1280 pixels at 200 %.
+  await page.setViewportSize({ width: 640, height: 400 });
+  const { x = -1, width = 0 } = (await dialog.boundingBox()) ?? {};
+  expect(x).toBeGreaterThanOrEqual(0);
+  expect(x + width).toBeLessThanOrEqual(640);
+  expect(await dialog.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+  await dialog.getByRole("button", { name: "Start" }).scrollIntoViewIfNeeded();
+  await dialog.getByRole("button", { name: "Start" }).click({ trial: true });
+  expect(complaints).toEqual([]);
+});

@@ -3,7 +3,7 @@ import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
 import { hasBrowser } from "../../../../test/support/browser.ts";
 import { open, signIn } from "../page.ts";
 
-test.runIf(hasBrowser)("a failed run tells why, with the traceback of its code", async () => {
+test.runIf(hasBrowser)("a failed run shows the reason, with the traceback of its code", async () => {
   const { url, calls } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const { page, row } = await open(url);
   await signIn(page, "ada");
@@ -28,7 +28,7 @@ test.runIf(hasBrowser)("a failed run tells why, with the traceback of its code",
   ]);
 });
 
-test.runIf(hasBrowser)("a run tells how it came from another one", async () => {
+test.runIf(hasBrowser)("a run shows which run it was restarted or copied from", async () => {
   const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const { page, address } = await open(url);
   await page.goto(`${address}#list=ada.mnist&run=ada.mnist.42`);
@@ -42,7 +42,7 @@ test.runIf(hasBrowser)("a run tells how it came from another one", async () => {
   ]);
 });
 
-test.runIf(hasBrowser)("a server that tells of no code shows none, and no error", async () => {
+test.runIf(hasBrowser)("shows no code and no error where the server lacks code references", async () => {
   const { url, calls } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
   const { page, address, graph } = await open(url);
   await page.goto(`${address}#list=ada.mnist&run=ada.mnist.42`);

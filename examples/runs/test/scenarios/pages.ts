@@ -33,81 +33,74 @@ interface Expected {
   };
 }
 
-test.runIf(hasBrowser)(
-  "the graph of a run leads to its build job, from there to its machine, and back",
-  async () => {
-    const { page, graph, ask, calls, complaints } = await openAt(RUN);
-    const { data } = await ask<Expected, never>(EXPECTED);
-    const { uniqueName, commit, dockerfile, experimentCount, nodeScheduled } = data.experiment.buildJob;
-    await graph.getByRole("link", { name: `build job ${uniqueName}` }).waitFor();
-    // The list reads the builds of its images, too.
-    await page.getByRole("table").waitFor();
-    await allThere(page);
-    calls();
+test.runIf(hasBrowser)("a run's graph leads to build job, then machine, and back", async () => {
+  const { page, graph, ask, calls, complaints } = await openAt(RUN);
+  const { data } = await ask<Expected, never>(EXPECTED);
+  const { uniqueName, commit, dockerfile, experimentCount, nodeScheduled } = data.experiment.buildJob;
+  await graph.getByRole("link", { name: `build job ${uniqueName}` }).waitFor();
+  // The list reads the builds of its images, too.
+  await page.getByRole("table").waitFor();
+  await allThere(page);
+  calls();
 
-    await graph.getByRole("link", { name: `build job ${uniqueName}` }).click();
-    await page.getByRole("definition").getByText(commit).waitFor();
-    expect(calls().filter((call) => call.includes("builds"))).toEqual([
-      `GET ada/mnist/builds/${uniqueName.split(".").at(-1)}/`,
-    ]);
-    expect(await page.getByRole("region", { name: "Dockerfile" }).innerText()).toBe(dockerfile.trimEnd());
-    await page.getByText(`${experimentCount} runs`).waitFor();
-    await page.getByText("Runs of this image").click();
-    await expect.poll(() => page.locator(".used-by").getByRole("link").count(), SHOWN).toBe(experimentCount);
-    expect(calls().filter((call) => call.includes("query=build"))).toHaveLength(1);
+  await graph.getByRole("link", { name: `build job ${uniqueName}` }).click();
+  await page.getByRole("definition").getByText(commit).waitFor();
+  expect(calls().filter((call) => call.includes("builds"))).toEqual([
+    `GET ada/mnist/builds/${uniqueName.split(".").at(-1)}/`,
+  ]);
+  expect(await page.getByRole("region", { name: "Dockerfile" }).innerText()).toBe(dockerfile.trimEnd());
+  await page.getByText(`${experimentCount} runs`).waitFor();
+  await page.getByText("Runs of this image").click();
+  await expect.poll(() => page.locator(".used-by").getByRole("link").count(), SHOWN).toBe(experimentCount);
+  expect(calls().filter((call) => call.includes("query=build"))).toHaveLength(1);
 
-    await page.getByRole("link", { name: nodeScheduled.name }).click();
-    await page.getByRole("definition").getByText(nodeScheduled.kernelVersion).waitFor();
-    await page.getByRole("definition").getByText(nodeScheduled.osImage).waitFor();
-    expect(await page.title()).toBe(`${nodeScheduled.name} – Runs`);
-    await page.goBack();
-    await page.getByRole("heading", { name: uniqueName }).waitFor();
-    await page.goBack();
-    await graph.waitFor();
-    expect(complaints).toEqual([]);
-  },
-);
+  await page.getByRole("link", { name: nodeScheduled.name }).click();
+  await page.getByRole("definition").getByText(nodeScheduled.kernelVersion).waitFor();
+  await page.getByRole("definition").getByText(nodeScheduled.osImage).waitFor();
+  expect(await page.title()).toBe(`${nodeScheduled.name} – Runs`);
+  await page.goBack();
+  await page.getByRole("heading", { name: uniqueName }).waitFor();
+  await page.goBack();
+  await graph.waitFor();
+  expect(complaints).toEqual([]);
+});
 
-test.runIf(hasBrowser)(
-  "output files are a tree whose folders are read when they are opened, and each is saved as it is",
-  async () => {
-    const { page, ask, calls, demo, complaints } = await openAt(RUN);
-    const { data } = await ask<Expected, never>(EXPECTED);
-    const { outputFiles, checkpoints } = data.experiment;
-    await page.getByRole("link", { name: "Output files" }).click();
-    const names = () => page.locator(".file > :first-child").allInnerTexts();
-    const folder = page.getByRole("button", { name: "checkpoints/", exact: true });
-    await folder.waitFor();
-    expect(await names()).toEqual(outputFiles.files.map(({ name }) => name));
-    calls();
-    await folder.press("Enter");
-    await page.getByText(checkpoints.files[0]?.name ?? "", { exact: true }).waitFor();
-    expect(calls().filter((call) => call.includes("tree"))).toEqual([
-      "GET ada/mnist/experiments/28/outputs/tree?path=checkpoints",
-    ]);
-    expect((await names()).toSorted()).toEqual(
-      [...outputFiles.files, ...checkpoints.files].map(({ name }) => name).toSorted(),
-    );
+test.runIf(hasBrowser)("output folders are read when opened, and files are saved unchanged", async () => {
+  const { page, ask, calls, demo, complaints } = await openAt(RUN);
+  const { data } = await ask<Expected, never>(EXPECTED);
+  const { outputFiles, checkpoints } = data.experiment;
+  await page.getByRole("link", { name: "Output files" }).click();
+  const names = () => page.locator(".file > :first-child").allInnerTexts();
+  const folder = page.getByRole("button", { name: "checkpoints/", exact: true });
+  await folder.waitFor();
+  expect(await names()).toEqual(outputFiles.files.map(({ name }) => name));
+  calls();
+  await folder.press("Enter");
+  await page.getByText(checkpoints.files[0]?.name ?? "", { exact: true }).waitFor();
+  expect(calls().filter((call) => call.includes("tree"))).toEqual([
+    "GET ada/mnist/experiments/28/outputs/tree?path=checkpoints",
+  ]);
+  expect((await names()).toSorted()).toEqual(
+    [...outputFiles.files, ...checkpoints.files].map(({ name }) => name).toSorted(),
+  );
 
-    const saving = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Download README.txt" }).click();
-    const saved = await saving;
-    expect(saved.suggestedFilename()).toBe("README.txt");
-    const response = await fetch(
-      `${demo.url}/api/v1/ada/mnist/experiments/28/outputs/files?path=README.txt`,
-      { headers: { authorization: `token ${demo.users[0]?.token}` } },
-    );
-    expect(await readFile(await saved.path(), "utf8")).toBe(await response.text());
+  const saving = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download README.txt" }).click();
+  const saved = await saving;
+  expect(saved.suggestedFilename()).toBe("README.txt");
+  const response = await fetch(`${demo.url}/api/v1/ada/mnist/experiments/28/outputs/files?path=README.txt`, {
+    headers: { authorization: `token ${demo.users[0]?.token}` },
+  });
+  expect(await readFile(await saved.path(), "utf8")).toBe(await response.text());
 
-    await folder.press("Enter");
-    expect(await names()).toEqual(outputFiles.files.map(({ name }) => name));
-    await page.getByRole("link", { name: "ada.mnist.1.28" }).click();
-    await page.getByRole("heading", { name: "ada.mnist.1.28" }).waitFor();
-    expect(complaints).toEqual([]);
-  },
-);
+  await folder.press("Enter");
+  expect(await names()).toEqual(outputFiles.files.map(({ name }) => name));
+  await page.getByRole("link", { name: "ada.mnist.1.28" }).click();
+  await page.getByRole("heading", { name: "ada.mnist.1.28" }).waitFor();
+  expect(complaints).toEqual([]);
+});
 
-test.runIf(hasBrowser)("the graph fits a phone, and each of its nodes leads somewhere", async () => {
+test.runIf(hasBrowser)("the graph fits a phone, and every node is a link", async () => {
   const { graph, picture } = await openAt(RUN, { viewport: PHONE });
   await graph.scrollIntoViewIfNeeded();
   // It is drawn anew once it knows how narrow it is.
@@ -120,7 +113,7 @@ test.runIf(hasBrowser)("the graph fits a phone, and each of its nodes leads some
   for (const link of await links.all()) expect(await link.getAttribute("href")).toMatch(/^#list=ada\.mnist/);
 });
 
-test.runIf(hasBrowser)("what does not exist is told on its page", async () => {
+test.runIf(hasBrowser)("a missing record is reported on its page", async () => {
   const { page, address } = await openAt("#build=ada.mnist.builds.999");
   expect(await alertOf(page)).toBe("There is no such record. NOT_FOUND");
   await page.goto(`${address}#machine=nowhere`);
@@ -128,13 +121,13 @@ test.runIf(hasBrowser)("what does not exist is told on its page", async () => {
   expect(await alertOf(page)).toBe("There is no such record. NOT_FOUND");
 });
 
-test.runIf(hasBrowser)("a server that lists no output files says so", async () => {
+test.runIf(hasBrowser)("the page reports a server that lists no output files", async () => {
   const { page } = await openAt("#files=ada.mnist.42", {}, "polyaxon-0.2");
   expect(await alertOf(page)).toMatch(/CAPABILITY_UNAVAILABLE$/);
   expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
 });
 
-test.runIf(hasBrowser)("a run, a build, a machine and files look well in every size and mode", async () => {
+test.runIf(hasBrowser)("run, build, machine and file pages fit every size and mode", async () => {
   const opened = await openAt("#files=ada.mnist.1.28");
   const { page, address, ask, graph, complaints } = opened;
   await page.getByRole("button", { name: "checkpoints/", exact: true }).click();
@@ -158,7 +151,7 @@ test.runIf(hasBrowser)("a run, a build, a machine and files look well in every s
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)("a project tells its groups once they are asked for", async () => {
+test.skipIf(!hasBrowser)("a project reads its groups only when they are opened", async () => {
   const { page, calls, complaints } = await openAt("#list=ada.mnist");
   await page.getByText("12 of 46 runs are loaded.", { exact: true }).waitFor();
   const lists = () => calls().filter((call) => call.includes("/groups?"));

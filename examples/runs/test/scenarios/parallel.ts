@@ -44,38 +44,35 @@ async function openParallel(options = {}) {
   return { ...opened, section, valuesOf, runsWhere, kept };
 }
 
-test.runIf(hasBrowser)(
-  "a drag along an axis keeps the runs whose values are within it, and a click all of them",
-  async () => {
-    const { page, section, valuesOf, runsWhere, kept } = await openParallel();
-    await expect.poll(kept, SHOWN).toEqual(GROUP.toSorted());
-    await section.getByRole("combobox", { name: "Metric" }).selectOption("loss");
-    const axis = section.locator('[data-axis="loss"]');
-    await axis.scrollIntoViewIfNeeded();
-    const box = await axis.boundingBox();
-    if (!box) throw new Error("expected an axis, got none");
-    const [x, bottom] = [box.x + box.width / 2, box.y + box.height];
+test.runIf(hasBrowser)("dragging along an axis keeps runs in range; clicking keeps all", async () => {
+  const { page, section, valuesOf, runsWhere, kept } = await openParallel();
+  await expect.poll(kept, SHOWN).toEqual(GROUP.toSorted());
+  await section.getByRole("combobox", { name: "Metric" }).selectOption("loss");
+  const axis = section.locator('[data-axis="loss"]');
+  await axis.scrollIntoViewIfNeeded();
+  const box = await axis.boundingBox();
+  if (!box) throw new Error("expected an axis, got none");
+  const [x, bottom] = [box.x + box.width / 2, box.y + box.height];
 
-    await page.mouse.move(x, bottom + 5);
-    await page.mouse.move(x, bottom - 1);
-    await page.mouse.down();
-    await page.mouse.move(x, bottom - box.height / 2, { steps: 4 });
-    await page.mouse.up();
-    const numbers = valuesOf("loss").filter((value) => typeof value === "number");
-    const middle = (Math.min(...numbers) + Math.max(...numbers)) / 2;
-    const wanted = runsWhere("loss", (loss) => loss <= middle);
-    expect(wanted.length).toBeGreaterThan(1);
-    // The lowest of them stands on the end itself, where the drag began a pixel further up.
-    await page.getByRole("slider", { name: "loss, at least" }).press("Home");
-    await expect.poll(kept, SHOWN).toEqual(wanted.toSorted());
-    await section.getByText(`${wanted.length} of 12 runs`).waitFor();
+  await page.mouse.move(x, bottom + 5);
+  await page.mouse.move(x, bottom - 1);
+  await page.mouse.down();
+  await page.mouse.move(x, bottom - box.height / 2, { steps: 4 });
+  await page.mouse.up();
+  const numbers = valuesOf("loss").filter((value) => typeof value === "number");
+  const middle = (Math.min(...numbers) + Math.max(...numbers)) / 2;
+  const wanted = runsWhere("loss", (loss) => loss <= middle);
+  expect(wanted.length).toBeGreaterThan(1);
+  // The lowest of them stands on the end itself, where the drag began a pixel further up.
+  await page.getByRole("slider", { name: "loss, at least" }).press("Home");
+  await expect.poll(kept, SHOWN).toEqual(wanted.toSorted());
+  await section.getByText(`${wanted.length} of 12 runs`).waitFor();
 
-    await page.mouse.click(x, bottom - 20);
-    await expect.poll(kept, SHOWN).toHaveLength(12);
-  },
-);
+  await page.mouse.click(x, bottom - 20);
+  await expect.poll(kept, SHOWN).toHaveLength(12);
+});
 
-test.runIf(hasBrowser)("a finger draws along an axis, and the page stays where it is", async () => {
+test.runIf(hasBrowser)("a finger drags along an axis without scrolling the page", async () => {
   const { page, section, kept } = await openParallel({ viewport: PHONE, hasTouch: true });
   const axis = section.locator('[data-axis="lr"]');
   await axis.scrollIntoViewIfNeeded();
@@ -100,21 +97,18 @@ test.runIf(hasBrowser)("a finger draws along an axis, and the page stays where i
   expect(await scrolled()).toBe(before);
 });
 
-test.runIf(hasBrowser)(
-  "the ends of an axis are moved by keys, and what is kept is compared alone",
-  async () => {
-    const { page, section, runsWhere, kept } = await openParallel();
-    const least = page.getByRole("slider", { name: "dropout, at least" });
-    await least.press("ArrowUp");
-    await expect
-      .poll(async () => Number(await least.getAttribute("aria-valuetext")), SHOWN)
-      .toBeGreaterThan(0.25);
-    const wanted = runsWhere("dropout", (dropout) => dropout > 0.25);
-    expect(wanted.length).toBeGreaterThan(1);
-    expect(wanted.length).toBeLessThan(12);
-    await expect.poll(kept, SHOWN).toEqual(wanted.toSorted());
-    await section.getByRole("link", { name: "Compare only these" }).click();
-    await page.getByRole("heading", { name: `${wanted.length} runs compared` }).waitFor();
-    await expect.poll(kept, SHOWN).toEqual(wanted.toSorted());
-  },
-);
+test.runIf(hasBrowser)("keys move axis ends, and the kept runs can be compared alone", async () => {
+  const { page, section, runsWhere, kept } = await openParallel();
+  const least = page.getByRole("slider", { name: "dropout, at least" });
+  await least.press("ArrowUp");
+  await expect
+    .poll(async () => Number(await least.getAttribute("aria-valuetext")), SHOWN)
+    .toBeGreaterThan(0.25);
+  const wanted = runsWhere("dropout", (dropout) => dropout > 0.25);
+  expect(wanted.length).toBeGreaterThan(1);
+  expect(wanted.length).toBeLessThan(12);
+  await expect.poll(kept, SHOWN).toEqual(wanted.toSorted());
+  await section.getByRole("link", { name: "Compare only these" }).click();
+  await page.getByRole("heading", { name: `${wanted.length} runs compared` }).waitFor();
+  await expect.poll(kept, SHOWN).toEqual(wanted.toSorted());
+});

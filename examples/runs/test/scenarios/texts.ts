@@ -31,33 +31,30 @@ const COLLECT = `(() => {
   };
 })()`;
 
-test.runIf(hasBrowser)(
-  "a metric is the same number in the table, at its chart and in a comparison",
-  async () => {
-    const { page, ask, complaints } = await openAt("");
-    await ask(ODD, RUN);
-    await page.addInitScript(COLLECT);
-    await page.reload();
-    const origin = page.url();
-    const line = page.getByRole("row", { name: "ada.mnist.1.10" });
-    await page.goto(`${origin}#list=ada.mnist.1&run=ada.mnist.1.10&sort=loss`);
-    await line.getByText("1.250e-6", { exact: true }).waitFor();
-    await line.getByText("7.500e+12", { exact: true }).waitFor();
-    await page.getByText(/^1\.250e-6 at/).waitFor();
-    await page.getByText(/^7\.500e\+12 at/).waitFor();
-    await page.getByRole("img", { name: "tiny over time" }).waitFor();
-    const written = () => page.evaluate<string[]>("written");
-    // Ticks tell their values: none is rounded to nothing, and none is wider than its axis.
-    const small = async () => (await written()).filter((text) => /^\d(?:\.\d+)?e-\d$/.test(text));
-    await expect.poll(async () => (await small()).length, SHOWN).toBeGreaterThan(1);
-    expect((await written()).filter((text) => text.length > 8)).toEqual([]);
+test.runIf(hasBrowser)("a metric is formatted alike in table, chart and comparison", async () => {
+  const { page, ask, complaints } = await openAt("");
+  await ask(ODD, RUN);
+  await page.addInitScript(COLLECT);
+  await page.reload();
+  const origin = page.url();
+  const line = page.getByRole("row", { name: "ada.mnist.1.10" });
+  await page.goto(`${origin}#list=ada.mnist.1&run=ada.mnist.1.10&sort=loss`);
+  await line.getByText("1.250e-6", { exact: true }).waitFor();
+  await line.getByText("7.500e+12", { exact: true }).waitFor();
+  await page.getByText(/^1\.250e-6 at/).waitFor();
+  await page.getByText(/^7\.500e\+12 at/).waitFor();
+  await page.getByRole("img", { name: "tiny over time" }).waitFor();
+  const written = () => page.evaluate<string[]>("written");
+  // Ticks tell their values: none is rounded to nothing, and none is wider than its axis.
+  const small = async () => (await written()).filter((text) => /^\d(?:\.\d+)?e-\d$/.test(text));
+  await expect.poll(async () => (await small()).length, SHOWN).toBeGreaterThan(1);
+  expect((await written()).filter((text) => text.length > 8)).toEqual([]);
 
-    await page.goto(`${origin}#list=ada.mnist.1&compare=ada.mnist.1.10,ada.mnist.1.15`);
-    await page.getByRole("cell", { name: "1.250e-6" }).waitFor();
-    await page.getByRole("cell", { name: "7.500e+12" }).waitFor();
-    expect(complaints).toEqual([]);
-  },
-);
+  await page.goto(`${origin}#list=ada.mnist.1&compare=ada.mnist.1.10,ada.mnist.1.15`);
+  await page.getByRole("cell", { name: "1.250e-6" }).waitFor();
+  await page.getByRole("cell", { name: "7.500e+12" }).waitFor();
+  expect(complaints).toEqual([]);
+});
 
 test.runIf(hasBrowser)("texts of any length fit the page in every size and mode", async () => {
   const opened = await openAt("");
