@@ -30,7 +30,8 @@ test("a name that crashes the server is reported taken, other failures unchanged
   const update = (field: string, id: string, input: string) =>
     ask(`mutation { done: ${field}(id: "${id}", input: { ${input} }) { __typename } }`);
   const codes = async (...given: readonly [string, string, string]) => codesOf(await update(...given));
-  const message = 'input.name: expected a name that is not taken, got "base": the server failed at it';
+  const message =
+    'input.name: expected a name that is not taken, got "base": the server failed, as it does at a name that is taken';
   for (const [field, id, route] of [
     ["updateExperiment", "ada.mnist.3", "{owner}/{project}/experiments/{id}/"],
     ["updateProject", "ada.mnist", "{owner}/{project}"],

@@ -33,12 +33,15 @@ export async function specificationOf(
   const parsed = read ? read.value : specification;
   if (!isObject(parsed)) throw refused("expected an object, got another value");
   if (parsed["kind"] !== kind) {
-    const got = typeof parsed["kind"] === "string" ? `kind: ${quote(parsed["kind"])}` : "none";
+    const got =
+      parsed["kind"] === undefined
+        ? "none"
+        : `kind: ${quote(`${JSON.stringify(parsed["kind"])}`.replaceAll(/^"|"$/g, ""))}`;
     throw refused(`expected kind: ${kind}, got ${got}`);
   }
-  const sections = kind === "build" ? ["build", "image"] : ["run", "build"];
-  if (!sections.some((section) => parsed[section] != null))
-    throw refused(`expected a section ${sections.map((section) => `\`${section}\``).join(" or ")}, got none`);
+  checkSections(kind, parsed, refused);
+  const unsupported = read?.firstUnsupported() ?? null;
+  if (unsupported !== null) throw refused(`expected YAML that the server can read, got ${unsupported}`);
   // The parser has checked a text.
   const size = read ? 0 : JSON.stringify(parsed).length;
   if (size > MAX_TEXT_LENGTH)
@@ -50,6 +53,33 @@ export async function specificationOf(
       throw refused(`expected plain numbers and quoted strings, because ${cause}, got ${quote(scalar)}`);
   };
   return { parsed, written: text ?? parsed, requireUnambiguous };
+}
+
+/** The sections of a specification by its kind: at least one of `oneOf`, each of `required`, and none of `refused`. */
+const SECTIONS: Readonly<
+  Record<string, Readonly<Record<"oneOf" | "required" | "refused", readonly string[]>>>
+> = {
+  experiment: { oneOf: ["run", "build"], required: [], refused: ["hptuning"] },
+  job: { oneOf: ["run", "build"], required: [], refused: ["declarations", "hptuning"] },
+  build: { oneOf: ["build", "image"], required: [], refused: ["declarations", "hptuning", "run"] },
+  group: { oneOf: ["run", "build"], required: ["hptuning"], refused: [] },
+};
+
+/** Throws for sections that the server ignores, refuses or crashes on. */
+function checkSections(kind: string, parsed: Specification, refused: (issue: string) => Error): void {
+  const { oneOf = [], required = [], refused: others = [] } = SECTIONS[kind] ?? {};
+  if (!oneOf.some((section) => parsed[section] != null))
+    throw refused(`expected a section ${oneOf.map((name) => `\`${name}\``).join(" or ")}, got none`);
+  const missing = required.find((section) => parsed[section] == null);
+  if (missing !== undefined) throw refused(`expected a section \`${missing}\`, got none`);
+  const extra = others.find((section) => parsed[section] != null);
+  if (extra !== undefined) throw refused(`expected no section \`${extra}\` in kind: ${kind}, got one`);
+  for (const section of ["run", "build", "hptuning", "declarations"]) {
+    const value = parsed[section];
+    const isEmpty = isObject(value) && Object.keys(value).length === 0 && section !== "declarations";
+    if (value != null && (!isObject(value) || isEmpty))
+      throw refused(`expected the section \`${section}\` to be an object with keys, got another value`);
+  }
 }
 
 async function parseText(text: string, refused: (issue: string) => Error, context: Context) {
@@ -73,16 +103,14 @@ export async function buildSpecification(given: SpecificationInput, context: Con
   const { section: buildSection } = context.session.server.profile.inputs.createBuild;
   const { version, kind, build, ...top } = parsed;
   const isNested = build != null;
+  if (isNested === (buildSection !== null)) return written;
   if (isNested && Object.keys(top).length > 0)
     throw new InputError(
       `input: expected the image in the section \`build\` or at the top, got also ${quote(Object.keys(top).join(", "))}`,
     );
-  if (isNested === (buildSection !== null)) return written;
   requireUnambiguous(null, "the server takes another form of build");
-  if (isNested && !isObject(build))
-    throw new InputError("input: expected `build` to be an object, got another value");
   const head = { version: version ?? 1, kind };
-  return buildSection === null ? { ...head, ...(build as object) } : { ...head, [buildSection]: top };
+  return buildSection === null ? { ...(build as object), ...head } : { ...head, [buildSection]: top };
 }
 
 /** The parameters of a specification, with the given ones in place of those of the same name. */

@@ -80,14 +80,51 @@ export function* parseYaml(content: string) {
   // Charged before the tokens exist: many texts are parsed side by side.
   yield content.length * BYTES_PER_CHARACTER;
   const root = yield* rootOf(content);
-  const value = resolve(root);
-  if (!isObject(value)) throw new TypeError("expected an object in YAML, got another value");
+  const value = resolve(root, content);
+  if (!isObject(value))
+    throw new TypeError(`expected an object in YAML, got ${value === null ? "nothing" : "another value"}`);
   if (isDeeper(value, MAX_NESTING)) throw new RangeError(`expected at most ${MAX_NESTING} levels, got more`);
-  return { value, firstAmbiguous: (key: string | null = null) => ambiguousIn(root, key) };
+  return {
+    value,
+    firstAmbiguous: (key: string | null = null) => ambiguousIn(root, key),
+    firstUnsupported: () => unsupportedIn(root, content),
+  };
 }
 
 /** Memory of the tokens and nodes of a text for each character, counted as bytes of JSON: flow lists of digits take the most. */
 const BYTES_PER_CHARACTER = 100;
+
+/** Characters that PyYAML does not read. */
+const UNREADABLE = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
+
+/** Plain scalars that PyYAML resolves to a type whose values it may fail to create. */
+const FAILING = /^(?:=|<<|\d{4}-\d\d?-\d\d?(?:[Tt\s].*)?)$/;
+
+/** The first part of a text that PyYAML, of the upstream service, refuses or fails at, with its position; null without one. */
+function unsupportedIn(root: unknown, content: string): string | null {
+  const { isScalar, visit } = yaml();
+  const character = UNREADABLE.exec(content);
+  if (character) return `a control character at ${positionIn(content, character.index)}`;
+  let found: string | null = null;
+  const report = (what: string, { range }: Yaml.Node): symbol => {
+    found = `${what} at ${positionIn(content, range?.[0] ?? 0)}`;
+    return visit.BREAK;
+  };
+  // Safe: the root of a document is a node.
+  visit(root as Yaml.Node, {
+    Node: (key, node) => {
+      const isKey = key === "key";
+      const { tag, source = "", type } = node as Yaml.Scalar;
+      if (tag !== undefined && !/:(?:str|map|seq)$/.test(tag)) return report("a tag", node);
+      if (isKey && !isScalar(node)) return report("a list or an object as a key", node);
+      const isMerge = isKey && source === "<<";
+      if (type === "PLAIN" && !isMerge && FAILING.test(source))
+        return report("a plain date, `=` or `<<`", node);
+      return undefined;
+    },
+  });
+  return found;
+}
 
 /** Plain scalars that YAML 1.2 (this parser) and YAML 1.1 (PyYAML, of the upstream service) read as the same value. */
 const UNAMBIGUOUS =
@@ -135,9 +172,12 @@ function* rootOf(content: string): Steps<unknown> {
 
 /** The error of a text that is no YAML at an offset. The text itself is not quoted: it may contain secrets. */
 function invalidAt(content: string, offset: number): SyntaxError {
-  const lines = content.slice(0, offset).split("\n");
-  const column = (lines.at(-1)?.length ?? 0) + 1;
-  return new SyntaxError(`expected YAML, got a syntax error at line ${lines.length}, column ${column}`);
+  return new SyntaxError(`expected YAML, got a syntax error at ${positionIn(content, offset)}`);
+}
+
+function positionIn(content: string, offset: number): string {
+  const lines = content.slice(0, offset).split(/\r\n|[\n\r]/);
+  return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
 }
 
 /** Maximum values of a configuration and characters of its strings, counted with every alias written out. Few have a hundredth. */
@@ -148,43 +188,47 @@ const MAX_SIZE = 100_000;
  * the whole document for each alias, once for every anchor around it: 14 kB take nine seconds. Throws for an alias that nothing
  * before it has, for a merge of anything but objects, and above `MAX_SIZE`.
  */
-function resolve(root: unknown): unknown {
+function resolve(root: unknown, content: string): unknown {
   const { isAlias, isMap, isScalar, isSeq } = yaml();
   /** Null while a value is not complete. */
   const anchored = new Map<string, { readonly value: unknown; readonly size: number } | null>();
   let size = 0;
-  const count = (added: number): void => {
+  const at = ({ range }: Yaml.Node): string => positionIn(content, range?.[0] ?? 0);
+  const count = (added: number, node: Yaml.Node): void => {
     size += added;
-    if (size > MAX_SIZE) throw new RangeError("expected fewer aliases");
+    if (size > MAX_SIZE) throw new RangeError(`expected fewer aliases, got too many values at ${at(node)}`);
   };
 
   const read = (node: unknown): unknown => {
     if (isAlias(node)) {
       const known = anchored.get(node.source);
-      if (!known) throw new ReferenceError("expected an alias of a complete value");
-      count(known.size);
+      if (!known)
+        throw new ReferenceError(`expected an alias of a complete value, got another at ${at(node)}`);
+      count(known.size, node);
       return known.value;
     }
     if (!isScalar(node) && !isSeq(node) && !isMap(node)) return null;
     const before = size;
     if (node.anchor) anchored.set(node.anchor, null);
-    const value = isMap(node) ? objectOf(node.items) : isSeq(node) ? node.items.map(read) : plain(node.value);
-    count(typeof value === "string" ? 1 + value.length : 1);
+    const value = isMap(node) ? objectOf(node) : isSeq(node) ? node.items.map(read) : plain(node.value);
+    count(typeof value === "string" ? 1 + value.length : 1, node);
     if (node.anchor) anchored.set(node.anchor, { value, size: size - before });
     return value;
   };
 
   /** The object's own keys win over merged ones. Of a list of merged objects the first wins, of several merge keys the last. */
-  const objectOf = (pairs: readonly Yaml.Pair[]): ByName => {
+  const objectOf = (map: Yaml.YAMLMap): ByName => {
     const own: [string, unknown][] = [];
     const merged: [string, unknown][] = [];
-    for (const { key, value } of pairs) {
+    for (const { key, value } of map.items) {
       const [name, inner] = [nameOf(read(key)), read(value)];
       // A key that is an object is text here, twice as long at each level.
-      count(name.length);
+      count(name.length, map);
       const isMerge = isScalar(key) && key.value === "<<" && key.type === "PLAIN" && !key.tag;
       if (!isMerge) own.push([name, inner]);
-      else for (const source of sourcesOf(inner).toReversed()) merged.push(...Object.entries(source));
+      else
+        for (const source of sourcesOf(inner, () => at(map)).toReversed())
+          merged.push(...Object.entries(source));
     }
     return Object.fromEntries([...merged, ...own]);
   };
@@ -201,10 +245,10 @@ function nameOf(key: unknown): string {
 }
 
 /** The objects under a merge key: one, or a list of them. */
-function sourcesOf(value: unknown): readonly ByName[] {
+function sourcesOf(value: unknown, at: () => string): readonly ByName[] {
   const sources: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (sources.every(isObject)) return sources;
-  throw new TypeError("expected an object or a list of objects under <<");
+  throw new TypeError(`expected an object or a list of objects under <<, got another value at ${at()}`);
 }
 
 /** Lexemes between two pauses: a millisecond. */

@@ -1,0 +1,104 @@
+import { expect, test } from "vitest";
+import { startAccepting } from "../support/any-command.ts";
+import { errorsOf } from "../support/errors.ts";
+import { startGateway } from "../support/gateway.ts";
+
+/*
+ * Specifications that a release refuses, ignores or crashes on: refused before anything is sent, with the position in a text. The first line of
+ * each text is `kind: …`, the second one `run: {cmd: x}` where there is one.
+ */
+
+const RUN = "run: {cmd: x}";
+
+const TEXTS: readonly (readonly [kind: string, text: string, issue: string])[] = [
+  [
+    "experiment",
+    `${RUN}\nx: !foo 1`,
+    "expected YAML that the server can read, got a tag at line 3, column 9",
+  ],
+  [
+    "experiment",
+    `${RUN}\nx: !!python/name:os.system ''`,
+    "expected YAML that the server can read, got a tag at line 3, column 28",
+  ],
+  [
+    "experiment",
+    `${RUN}\n? [a]\n: 1`,
+    "expected YAML that the server can read, got a list or an object as a key at line 3, column 3",
+  ],
+  [
+    "experiment",
+    `${RUN}\nx: =`,
+    "expected YAML that the server can read, got a plain date, `=` or `<<` at line 3, column 4",
+  ],
+  [
+    "experiment",
+    `${RUN}\nx: 2020-13-45`,
+    "expected YAML that the server can read, got a plain date, `=` or `<<` at line 3, column 4",
+  ],
+  [
+    "experiment",
+    `${RUN}\nx: "\u0000"`,
+    "expected YAML that the server can read, got a control character at line 3, column 5",
+  ],
+  [
+    "experiment",
+    `${RUN}\nx: *none`,
+    "expected an alias of a complete value, got another at line 3, column 4",
+  ],
+  [
+    "experiment",
+    `${RUN}\nx: {<<: 1}`,
+    "expected an object or a list of objects under <<, got another value at line 3, column 4",
+  ],
+  [
+    "experiment",
+    `${RUN}\nhptuning: {concurrency: 1}`,
+    "expected no section `hptuning` in kind: experiment, got one",
+  ],
+  [
+    "experiment",
+    `${RUN}\ndeclarations: [1]`,
+    "expected the section `declarations` to be an object with keys, got another value",
+  ],
+  ["experiment", "run: ''", "expected the section `run` to be an object with keys, got another value"],
+  ["experiment", "run: {}", "expected the section `run` to be an object with keys, got another value"],
+  ["job", `${RUN}\ndeclarations: {a: 1}`, "expected no section `declarations` in kind: job, got one"],
+  ["group", RUN, "expected a section `hptuning`, got none"],
+];
+
+const MUTATIONS: Readonly<Record<string, string>> = {
+  experiment: "createExperiment",
+  job: "createJob",
+  group: "createGroup",
+};
+
+test.each(TEXTS)(
+  "refuses the specification of a new %s before anything is sent: %j",
+  async (kind, text, issue) => {
+    const service = await startAccepting();
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const name = MUTATIONS[kind] ?? "";
+    const answer = await ask(
+      `mutation ($text: String!) { ${name}(project: "ada.mnist", input: { specificationText: $text }) { __typename } }`,
+      { text: `kind: ${kind}\n${text}` },
+    );
+    expect(errorsOf(answer)).toMatchObject([
+      { code: "BAD_USER_INPUT", message: `input.specificationText: ${issue}` },
+    ]);
+    expect(service.seen()).toEqual([]);
+  },
+);
+
+test("keeps the kind and version of a build whose form is converted", async () => {
+  const service = await startAccepting();
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const specification = { kind: "build", build: { image: "a", kind: "job", version: 7 } };
+  await ask(
+    `mutation ($it: JSON!) { createBuildJob(project: "ada.mnist", input: { specification: $it }) { __typename } }`,
+    { it: specification },
+  );
+  expect(service.seen().map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+    { config: { image: "a", kind: "build", version: 1 } },
+  ]);
+});
