@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runs } from "../../src/rest/api/kinds.ts";
 import { BUILT } from "../support/built.ts";
+import { errorsOf, failure } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { askAt, type Answer, startBefore } from "../support/gateway.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
@@ -89,7 +90,7 @@ test("lists over 100,000 records or files fail after a few smaller pages", async
   );
 });
 
-test("an object of values with more than 10,000 names becomes null", async () => {
+test("reports more than 10,000 metrics as an error, other objects as null", async () => {
   let names = 10_000;
   const { ask } = await startBefore(({ path }) =>
     jsonText(
@@ -108,12 +109,18 @@ test("an object of values with more than 10,000 names becomes null", async () =>
   });
   expect(within.data.group.hptuning.matrix).toHaveLength(10_000);
   names = 10_001;
-  expect(await ask(query)).toEqual({
-    data: {
-      experiment: { name: "base", latestMetrics: null, latestMetric: null },
-      group: { name: "search", hptuning: { concurrency: 2, matrix: null } },
-    },
+  const beyond = await ask(query);
+  expect(beyond.data).toEqual({
+    experiment: { name: "base", latestMetrics: null, latestMetric: null },
+    group: { name: "search", hptuning: { concurrency: 2, matrix: null } },
   });
+  const message =
+    "last_metric: expected an object of at most 10000 names and values, got something else from the service.";
+  expect(errorsOf(beyond)).toEqual(
+    ["latestMetrics", "latestMetric"].map((field) =>
+      failure(`experiment.${field}`, "UPSTREAM_BAD_RESPONSE", message),
+    ),
+  );
 });
 
 test("an error body that repeats long field names gets our own message", async () => {

@@ -3,7 +3,9 @@ import type { InputShapeFromFields } from "@pothos/core";
 import { runs } from "../../rest/api/kinds.ts";
 import { PageIterator } from "../../rest/session/pagination.ts";
 import { START } from "../../rest/session/list-position.ts";
-import { type ByName, valueAt } from "../../rest/api/record.ts";
+import { GatewayError } from "../../errors.ts";
+import { type ByName, valueAt, isMismatch, MAX_ENTRY_NAMES } from "../../rest/api/record.ts";
+import type { ExperimentRecord } from "../../rest/api/records.ts";
 import { arg, builder, computedFromOrNull, objectType, exposed, exposedOrNull } from "../core/builder.ts";
 import { connectionOf, type PageArgs, pageArgs, readConnection, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
@@ -210,6 +212,15 @@ function readSeries(
 
 const { child, computed } = fieldsOf(Experiment.kind);
 
+/** The latest metrics of a record, if any. Throws `GatewayError` if they are not an object, or have too many names. */
+function latestIn(record: Pick<Partial<ExperimentRecord>, "last_metric">): ByName | null {
+  if (!isMismatch(record, "last_metric")) return record.last_metric ?? null;
+  throw new GatewayError(
+    "UPSTREAM_BAD_RESPONSE",
+    `last_metric: expected an object of at most ${MAX_ENTRY_NAMES} names and values, got something else from the service.`,
+  );
+}
+
 builder.objectFields(Experiment, (t) => ({
   latestMetrics: t.field({
     type: [MetricValue],
@@ -217,8 +228,10 @@ builder.objectFields(Experiment, (t) => ({
     ...computed(
       ["last_metric"],
       "Latest value of each metric that the run has, by name.",
-      ({ last_metric }, _, args: NamesArgs, context) =>
-        last_metric ? metricsIn(last_metric, args, context) : null,
+      (record, _, args: NamesArgs, context) => {
+        const values = latestIn(record);
+        return values ? metricsIn(values, args, context) : null;
+      },
     ),
   }),
   latestMetric: t.field({
@@ -227,8 +240,8 @@ builder.objectFields(Experiment, (t) => ({
     ...computed(
       ["last_metric"],
       "Latest value of one metric; null if the run does not have it.",
-      ({ last_metric }, _, { name }: { name: string }) => {
-        const raw = valueAt(last_metric, name);
+      (record, _, { name }: { name: string }) => {
+        const raw = valueAt(latestIn(record), name);
         return raw === undefined ? null : valueOf(name, raw);
       },
     ),
