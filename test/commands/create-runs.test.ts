@@ -242,7 +242,7 @@ const REFUSED: readonly (readonly [profile: string, kind: string, input: object,
     "polyaxon-0.4",
     "Job",
     { specificationText: "text" },
-    "input.specificationText: expected an object in YAML, got nothing",
+    "input.specificationText: expected an object in YAML, got another value",
   ],
   [
     "polyaxon-0.4",
