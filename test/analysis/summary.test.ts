@@ -166,7 +166,9 @@ test("a breakdown has the durations of ended and of active runs", async () => {
   );
   const name = "durationSeconds";
   const ended = { count: 2, leftOut: 1, mean: 120, min: 60, max: 180, median: 120 };
-  const active = { count: 1, leftOut: 0, mean: 480, min: 480, max: 480, median: 480 };
+  // The time of the service goes on while the test runs.
+  const minutes8: unknown = expect.closeTo(480, -1);
+  const active = { count: 1, leftOut: 0, mean: minutes8, min: minutes8, max: minutes8, median: minutes8 };
   expect({ data }).toEqual(
     summaryOf({
       breakdown: [

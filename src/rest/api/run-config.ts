@@ -95,7 +95,7 @@ export function* parseYaml(content: string) {
 const BYTES_PER_CHARACTER = 100;
 
 /** Characters that PyYAML does not read. */
-const UNREADABLE = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
+const UNREADABLE_BY_PYYAML = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 /** Plain scalars that PyYAML resolves to a type whose values it may fail to create. */
 const FAILING = /^(?:=|<<|\d{4}-\d\d?-\d\d?(?:[Tt\s].*)?)$/;
@@ -103,7 +103,7 @@ const FAILING = /^(?:=|<<|\d{4}-\d\d?-\d\d?(?:[Tt\s].*)?)$/;
 /** The first part of a text that PyYAML, of the upstream service, refuses or fails at, with its position; null without one. */
 function unsupportedIn(root: unknown, content: string): string | null {
   const { isScalar, visit } = yaml();
-  const character = UNREADABLE.exec(content);
+  const character = UNREADABLE_BY_PYYAML.exec(content);
   if (character) return `a control character at ${positionIn(content, character.index)}`;
   let found: string | null = null;
   const report = (what: string, { range }: Yaml.Node): symbol => {

@@ -83,20 +83,30 @@ export const MAX_ERROR_BYTES = 64 * 1024;
  */
 export function createTransport(settings: TransportSettings) {
   const { upstreamUrl, connect, maxJsonBytes, responseTimeoutMs } = settings;
-  const pool = new Pool(upstreamUrl.origin, {
-    // The admission bounds the requests in flight. The pool counts connections that are too old until they are closed.
-    connections: 2 * settings.connections,
-    clientTtl: settings.connectionAgeMs,
-    connect,
-    headersTimeout: settings.headersTimeoutMs,
-    bodyTimeout: settings.idleTimeoutMs,
-  });
+  const openPool = () =>
+    new Pool(upstreamUrl.origin, {
+      connections: settings.connections,
+      connect,
+      headersTimeout: settings.headersTimeoutMs,
+      bodyTimeout: settings.idleTimeoutMs,
+    });
+  let [pool, openedAt] = [openPool(), Date.now()];
+  let retired: Pool | null = null;
+
+  /** The pool of connections that are not too old. Requests in flight on older connections end there. */
+  const currentPool = (): Pool => {
+    if (Date.now() - openedAt < settings.connectionAgeMs) return pool;
+    retired = pool;
+    retired.close().catch(() => {});
+    [pool, openedAt] = [openPool(), Date.now()];
+    return pool;
+  };
 
   return {
     /** Sends a request and reads its whole response. Calls back once, at the latest on a timeout or when nobody wants it any more. */
     send: (request: WireRequest, consumer: Consumer, done: Done): void => {
       const maxBytes = request.wantsBody ? maxJsonBytes : null;
-      pool.dispatch(request, new ResponseHandler(consumer, done, maxBytes, responseTimeoutMs));
+      currentPool().dispatch(request, new ResponseHandler(consumer, done, maxBytes, responseTimeoutMs));
     },
     /** Opens and closes a connection without sending anything. Rejects when that fails. */
     reach: () =>
@@ -107,7 +117,9 @@ export function createTransport(settings: TransportSettings) {
           resolve();
         });
       }),
-    close: (): Promise<void> => pool.destroy(),
+    close: async (): Promise<void> => {
+      await Promise.all([pool.destroy(), retired?.destroy()]);
+    },
   };
 }
 
