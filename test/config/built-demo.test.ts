@@ -101,7 +101,7 @@ test("integers beyond 2^53 appear as plain values under their own names", async 
   expect(reported.text).toContain(`"metrics":[{"name":"n","max":9007199254740992}]`);
   const exported = await fetch(`${url}/export/ada.mnist/runs.csv`, { headers: authorized });
   expect(await exported.text()).toMatch(
-    /,param\.a\.seed,metric\.n\r\n.*,9007199254740993,9007199254740992\r\n/,
+    /,parameter\.a\.seed,metric\.n\r\n.*,9007199254740993,9007199254740992\r\n/,
   );
   await kill();
 });

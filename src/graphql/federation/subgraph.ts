@@ -163,5 +163,6 @@ function printWithout(left: RegExp, schema: GraphQLSchema): string {
 
 export const printPlain = (schema: GraphQLSchema): string => printWithout(/^(?:key|link|shareable)$/, schema);
 
-/** Prints the subgraph. A router defines `@defer` itself. */
-export const printSubgraph = (schema: GraphQLSchema): string => printWithout(/^(?:defer|stream)$/, schema);
+/** Prints the subgraph. A router defines `@defer` itself. Composers do not know `@oneOf`: the gateway refuses an input with several keys. */
+export const printSubgraph = (schema: GraphQLSchema): string =>
+  printWithout(/^(?:defer|stream)$/, schema).replaceAll(/^(input \w+) @oneOf \{$/gm, "$1 {");
