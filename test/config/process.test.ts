@@ -28,7 +28,12 @@ describe("the gateway as a process", () => {
     const { ended, out, err } = startMain(wrong);
     expect([await ended, out()]).toEqual([2, ""]);
     const { faults: problems, ...line } = JSON.parse(err()) as { faults: string[] };
-    expect(line).toEqual({ level: 60, time: expect.any(Number), msg: "The settings cannot be used" });
+    expect(line).toEqual({
+      level: 60,
+      severity: "CRITICAL",
+      time: expect.any(Number),
+      msg: "The settings cannot be used",
+    });
     const named = problems.map((problem) => /^\w+/.exec(problem)?.[0]);
     expect(new Set(named)).toEqual(new Set(Object.keys(wrong)));
     expect(err()).not.toMatch(/canary|^ {4}at /m);
@@ -155,6 +160,7 @@ describe("the gateway as a process", () => {
     expect(linesOf(err())).toEqual([
       {
         level: 40,
+        severity: "WARNING",
         time: expect.any(Number),
         cause: "ECONNREFUSED",
         msg: "UPSTREAM_URL cannot be reached (ECONNREFUSED). Until it can, answers are UPSTREAM_UNAVAILABLE.",

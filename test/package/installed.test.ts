@@ -95,7 +95,7 @@ describe("the command", () => {
       code: 1,
       out: "",
       err: `The settings cannot be used:
-MAX_TOKENS: unknown setting; see docs/settings.md
+MAX_TOKENS: unknown setting; did you mean MAX_FIELDS? Or see docs/settings.md
 PORT: expected a whole number from 0 to 65535
 `,
     });

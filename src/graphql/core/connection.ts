@@ -117,7 +117,8 @@ export const connect = <Item, Node>(
 
 export const pageArgs = {
   first: arg.int({
-    description: "How many items, up to `gateway.limits.maxPageSize`. Default: one page of the service.",
+    description:
+      "Number of items, 1 to `gateway.limits.maxPageSize`; more is `BAD_USER_INPUT`. Default: one page of the service.",
   }),
   after: arg.string({ description: "Cursor after which the page begins." }),
 };

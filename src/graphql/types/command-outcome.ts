@@ -64,7 +64,7 @@ export const resultFields = <Result extends OneOfSeveral>(
   code: t.field(
     computedFromOrNull(
       ErrorCode,
-      "The code of its error; null if it was done, or the run had finished.",
+      "The code of its error; null if the outcome is `DONE`, or `NOT_SENT` because the run had finished.",
       (result: Result) => failureOf(result)?.code ?? null,
     ),
   ),

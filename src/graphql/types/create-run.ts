@@ -42,7 +42,7 @@ const CreateExperimentInput = builder.inputType("CreateExperimentInput", {
     parameters: t.field({
       type: [ParameterInput],
       description:
-        "Parameters, which replace those of the specification with the same names. Others keep their values.",
+        "Parameters (`declarations` of the specification): they replace those with the same names and add new ones. Others keep their values.",
     }),
     group: t.id({
       description: "Group of the same project to which it is added. Requires `CREATE_EXPERIMENT_GROUP`.",

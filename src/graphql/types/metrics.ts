@@ -79,7 +79,9 @@ const sortMetrics = createSorter();
 const metricsIn = (values: ByName | null | undefined, { names }: NamesArgs, context: Context) =>
   values ? namedIn(values, { names, toNamed: valueOf, sort: sortMetrics }, context) : [];
 
-export const namesArg = { names: arg.stringList({ description: "Names to include. Default: all." }) };
+export const namesArg = {
+  names: arg.stringList({ description: "Names to include; none with an empty list. Default: all." }),
+};
 export type NamesArgs = InputShapeFromFields<typeof namesArg>;
 
 MetricRecord.implement({

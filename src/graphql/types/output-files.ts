@@ -94,7 +94,7 @@ export const outputFiles = {
   type: OutputFolder,
   args: {
     path: arg.string({
-      description: "Path below the outputs, such as `checkpoints/best`. Default: all of them.",
+      description: "Path below the outputs, such as `checkpoints/best`. Default: the top folder.",
     }),
   },
   ...fieldsOf().child(

@@ -214,7 +214,7 @@ root.query("run", {
 const idsArg = {
   ids: arg.idList({
     required: true,
-    description: `1 to ${MAX_IDS}, each a global id, a \`reference\`, or a unique name that only one kind can have.`,
+    description: `1 to ${MAX_IDS}, each a global id, a \`reference\` such as \`ada.mnist.experiments.42\`, or a unique name that only one kind can have, such as \`ada.mnist.jobs.3\`.`,
   }),
 };
 

@@ -51,10 +51,7 @@ const Resources = builder.objectRef<ByName>("Resources").implement({
 
 export const resources = {
   type: Resources,
-  ...property(
-    "resources",
-    "Requested resources; null if it requests none. Costs a request for each run of a list.",
-  ),
+  ...property("resources", "Requested resources; null if it requests none."),
 };
 
 const DataReference = objectType<{ readonly name: string; readonly value: unknown }>(
@@ -78,7 +75,7 @@ const dataReferences = {
   type: [DataReference] as [typeof DataReference],
   ...computed(
     ["data_refs"],
-    "Versions of the data that it reads, by name; null if it has recorded none. Costs a request for each run of a list.",
+    "Versions of the data that it reads, by name; null if it has recorded none.",
     ({ data_refs }, _, _args: object, context) =>
       data_refs ? namedIn(data_refs, { toNamed, sort: sortData }, context) : null,
   ),
