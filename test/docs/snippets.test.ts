@@ -4,14 +4,19 @@ import { startGatewayProcess } from "../support/gateway-process.ts";
 import { readPage } from "./page.ts";
 
 /** Pages whose operations and settings are run here. */
-const RUN = ["README.md", ...["getting-started", "frontend", "notebook"].map((name) => `docs/${name}.md`)];
+const RUN = [
+  "README.md",
+  ...["getting-started", "frontend", "lists", "mutations", "performance", "notebook"].map(
+    (name) => `docs/${name}.md`,
+  ),
+];
 
 const blocks = RUN.flatMap((page) => readPage(page).blocks);
 
 /** Operations, each with the answer and the requests that follow it, where they do. */
 const operations = blocks.flatMap((block, at) => {
   if (block.language !== "graphql") return [];
-  const behind = blocks.slice(at + 1, at + 3);
+  const behind = blocks.slice(at + 1, at + 3).filter(({ page }) => page === block.page);
   const end = behind.findIndex(({ language }) => language !== "json" && language !== "http");
   const parts = end === -1 ? behind : behind.slice(0, end);
   const textOf = (language: string) => parts.find((part) => part.language === language)?.text;
