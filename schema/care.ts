@@ -12,9 +12,8 @@ import {
 } from "graphql";
 
 /*
- * Looks after those who have written operations against the schema: compares the committed one with that of the last
- * release, and the names of settings, codes, metrics and exports with those; expects that the changelog names each breaking
- * change, and holds deprecations to their rule.
+ * Protects clients from unannounced changes. Compares the committed schema, and the names of settings, codes, metrics and exports, with
+ * the last release. The changelog must name each breaking change, and each deprecation must name a day that leaves enough notice.
  * `npm run check:schema`
  */
 
@@ -56,7 +55,7 @@ const git = (...args: string[]): string | null => {
 
 const schemaOf = (text: string): GraphQLSchema => buildASTSchema(parse(text), { assumeValidSDL: true });
 
-/** What is deprecated, with its reason, by its coordinate: `Experiment.status`, `RunStatus.OTHER`, `Run.logs.after`. */
+/** Reasons of all deprecations, by coordinate: `Experiment.status`, `RunStatus.OTHER`, `Run.logs.after`. */
 function deprecations(schema: GraphQLSchema): Map<string, string> {
   const found = new Map<string, string>();
   const look = (
@@ -79,7 +78,7 @@ function deprecations(schema: GraphQLSchema): Map<string, string> {
   return found;
 }
 
-/** The day from which on a deprecated thing may be gone; null when its reason does not say so. */
+/** The day from which a deprecated member may be removed; null when its reason names none. */
 const dayOf = (reason: string): string | null => {
   const day = REASON.exec(reason)?.[1];
   return day !== undefined && !Number.isNaN(Date.parse(day)) ? day : null;
@@ -87,7 +86,7 @@ const dayOf = (reason: string): string | null => {
 
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
-/** Faults of the deprecations: a reason without its day, or a day that comes too soon for those who read of it today. */
+/** Faults of the deprecations: a reason without a day, or a day that leaves clients too little notice. */
 function faultsOf(now: Map<string, string>, before: Map<string, string>): string[] {
   return [...now].flatMap(([coordinate, reason]) => {
     const day = dayOf(reason);
@@ -105,9 +104,9 @@ function faultsOf(now: Map<string, string>, before: Map<string, string>): string
 
 type Verdict = "breaking" | "dangerous" | "announced";
 
-/** What a change means for clients and for other subgraphs; null: nothing. */
+/** The impact of a change on clients and on other subgraphs; null when there is none. */
 function verdictOn({ criticality, type, path }: Change, announced: Map<string, string>): Verdict | null {
-  // A key that is gone breaks the subgraphs that refer by it, and a value that may be null now the clients that rely on it.
+  // A removed key breaks the subgraphs that refer by it. A value that may now be null breaks the clients that rely on it.
   if (type.startsWith("DIRECTIVE_USAGE"))
     return type.endsWith("REMOVED") && /@(?:key|semanticNonNull)$/.test(path ?? "") ? "breaking" : null;
   if (criticality.level === CriticalityLevel.Dangerous) return "dangerous";
@@ -146,7 +145,7 @@ function readRelease(): Release | null {
   return { version, sdl };
 }
 
-/** What the tag of a release says otherwise than the file. */
+/** Reports a schema file that differs from the one at the tag of its release. */
 function faultsOfFile({ version, sdl }: Release): string[] {
   const tagged = git("show", `v${version}:${SCHEMA}`);
   return tagged === null || tagged === sdl.trim()
@@ -154,7 +153,7 @@ function faultsOfFile({ version, sdl }: Release): string[] {
     : [`${RELEASED}: expected the subgraph of the tag v${version}, got another`];
 }
 
-/** What the changelog says was changed or removed after a release. What was added or mended breaks nobody. */
+/** Changelog entries about changes and removals after a release. Additions and fixes break no client. */
 function changesSince(version: string): string {
   const text = existsSync(CHANGELOG) ? readFileSync(CHANGELOG, "utf8") : "";
   const [since = ""] = text.split(`\n## [${version}]`, 1);
@@ -164,7 +163,7 @@ function changesSince(version: string): string {
     .join("");
 }
 
-/** What a breaking change must raise: the major version, before the first the minor one. `1`, `0.4` */
+/** The part of a version that a breaking change must raise: the major version, or the minor one before 1.0. `1`, `0.4` */
 const generation = (version: string): string => /^v?(0\.\d+|\d+)/.exec(version)?.[1] ?? "";
 
 async function main(): Promise<readonly string[]> {

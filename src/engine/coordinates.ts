@@ -13,7 +13,7 @@ import type { Plan } from "./plan/plan.ts";
 /** An operation with the fragments of its document. */
 export type SelectedFields = Pick<Plan, "operation" | "fragments">;
 
-/** Which fields are counted: those that are deprecated, or all. */
+/** Fields to count: the deprecated ones, or all. */
 type CountedFields = "deprecated" | "all";
 
 /** Returns the coordinates of the fields that a valid operation selects. They are cached together with its document. */
@@ -28,7 +28,7 @@ export function createCoordinates(schema: GraphQLSchema, which: CountedFields): 
   };
 }
 
-/** The coordinates of the fields that an operation selects, such as `Experiment.status`. Reads each selection once, also those of fragments. */
+/** Returns the coordinates of an operation's selected fields, such as `Experiment.status`. Reads each selection once, also in fragments. */
 function coordinatesIn(
   schema: GraphQLSchema,
   which: CountedFields,

@@ -51,7 +51,7 @@ export interface OperationDetails {
   /** The distinct codes of the errors of the operation. */
   codes: readonly string[];
   readonly failed: FailedPath[];
-  /** What the operation selects. Absent until its document is found valid. */
+  /** Fields that the operation selects. Absent until its document is found valid. */
   selected?: SelectedFields;
 }
 

@@ -68,8 +68,8 @@ const OFFER = new Set(["connection", "upgrade", "http2-settings"]);
 
 /**
  * Serves a request as if it had offered no other protocol. Java's `HttpClient` and `curl --http2` offer `h2c` with their first request. A
- * server with a listener for `upgrade` receives every offer as an upgrade, so that the head is written back to the socket without the
- * offer, and the socket is passed to the server as a new connection.
+ * server with a listener for `upgrade` receives every offer as an upgrade. So the head is written back to the socket without the offer,
+ * and the socket is passed to the server as a new connection.
  */
 function serveWithoutUpgrade(
   server: Server,
@@ -86,7 +86,7 @@ function serveWithoutUpgrade(
   server.emit("connection", socket);
 }
 
-/** Whether Node itself reads the body of an upgrade request, as Node 26 does, and passes another stream instead of the socket meanwhile. */
+/** Whether Node reads the body of an upgrade request itself. Node 26 does, and passes another stream in place of the socket meanwhile. */
 const hasReadBody = (request: IncomingMessage, socket: Duplex): boolean =>
   socket !== request.socket || request.readableLength > 0;
 

@@ -23,7 +23,7 @@ const actionsFragment = graphql(`
   }
 `);
 
-/** What it returns goes into the cache, and so into the table and the heading. */
+/** The returned record updates the cache, and so the table and the heading. */
 const stopMutation = graphql(`
   mutation Stop($id: ID!) {
     stopExperiment(id: $id) {
@@ -39,11 +39,11 @@ const stopMutation = graphql(`
 
 interface ActionsProps {
   readonly of: FragmentType<typeof actionsFragment>;
-  /** What the server offers. */
+  /** Capabilities of the server. */
   readonly offered: readonly Capability[];
 }
 
-/** Stops and restarts a run, and says what came of it. */
+/** Stops and restarts a run, and shows the outcome. */
 export function Actions({ of, offered }: ActionsProps) {
   const run = readFragment(actionsFragment, of);
   const { id, uniqueName, isFinished, isBookmarked, isArchived, status } = run;

@@ -1,17 +1,17 @@
 import { useMemo, useSyncExternalStore } from "react";
 
-/** What is selected, as the address keeps it: `#list=ada.mnist.1&run=ada.mnist.1.44&sort=loss&show=log`. */
+/** The state of the page, as the address keeps it: `#list=ada.mnist.1&run=ada.mnist.1.44&sort=loss&show=log`. */
 export interface Address {
   /** Unique name of a project (`ada.mnist`) or of a group (`ada.mnist.1`). Undefined: the start page. */
   readonly list?: string | undefined;
   /** Unique name of a run. */
   readonly run?: string | undefined;
   /**
-   * Name of the metric by which the list is sorted, best first (`loss`) or worst first (`loss:worst`), or a date and a direction
-   * (`FINISHED_DESC`), or what only this page sorts by (`parameter.lr:desc`, see `sort.ts`). Undefined: newest first.
+   * Order of the list: a metric, best first (`loss`) or worst first (`loss:worst`); a date and a direction (`FINISHED_DESC`); or an order
+   * that only this page supports (`parameter.lr:desc`, see `sort.ts`). Undefined: newest first.
    */
   readonly sort?: string | undefined;
-  /** What runs of the list have: words in their texts, one of some statuses, a tag, a parameter (`lr>=0.02`), a metric (`loss<0.3`). */
+  /** Filters of the list: words in texts, one of some statuses, a tag, a parameter (`lr>=0.02`), a metric (`loss<0.3`). */
   readonly words?: string | undefined;
   readonly status?: string | undefined;
   readonly tag?: string | undefined;
@@ -19,16 +19,16 @@ export interface Address {
   readonly bound?: string | undefined;
   /** Columns of the list that are hidden, with commas between them. */
   readonly hide?: string | undefined;
-  /** What is shown of each metric in addition to its last value: `best`, `smallest`, `largest`, with commas between them. */
+  /** Values shown for each metric in addition to its last one, separated by commas: `best`, `smallest`, `largest`. */
   readonly values?: string | undefined;
-  /** The metric of which the page shows what matters for it, and the parameter by which runs are grouped there. */
+  /** The metric for which the page shows which parameters matter, and the key by which it groups runs. */
   readonly matters?: string | undefined;
   readonly by?: string | undefined;
-  /** What is shown of the run. Undefined: its metrics and its graph. */
+  /** The part of the run that is shown. Undefined: its metrics and its graph. */
   readonly show?: string | undefined;
   /** Unique names of runs that are compared, with commas between them. */
   readonly compare?: string | undefined;
-  /** `all`: the comparison also shows what is the same in all runs. */
+  /** `all`: the comparison also shows values that are equal in all runs. */
   readonly rows?: string | undefined;
   /** The metric by which lines of the comparison are coloured. */
   readonly metric?: string | undefined;
@@ -60,7 +60,7 @@ function parse(hash: string): Address {
 /** Whether a list is a group (`ada.mnist.1`), or else a project. */
 export const isGroup = (list: string) => list.split(".").length > 2;
 
-/** Changes the address without a step of its own on the way back: for what is tried out, such as a slider. */
+/** Changes the address without a new entry in the history: for values that are tried out, such as those of a slider. */
 export function replaceAddress(address: Address): void {
   history.replaceState(null, "", hrefOf(address));
   dispatchEvent(new HashChangeEvent("hashchange"));

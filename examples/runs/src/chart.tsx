@@ -12,7 +12,7 @@ interface ChartProps {
   readonly range: Range | null;
   readonly onRange: (range: Range | null) => void;
   readonly chosen?: string | undefined;
-  /** What belongs to the chart and stands below it. */
+  /** Content that belongs to the chart, shown below it. */
   readonly children?: ReactNode;
 }
 
@@ -20,8 +20,8 @@ const inWords = (across: number, axis: Axis) =>
   axis === "time" ? clock(across) : `step ${Math.round(across)}`;
 
 /**
- * One metric as curves, and the value of each where the pointer is, else its last one. The slider below does for
- * keyboards, fingers and screen readers what the pointer does.
+ * One metric as curves, with the value of each at the pointer, else its last one. The slider below replaces the pointer for keyboards,
+ * fingers and screen readers.
  */
 export function Chart({ name, curves, drawing, range, onRange, chosen, children }: ChartProps) {
   const [across, setAcross] = useState<number | null>(null);

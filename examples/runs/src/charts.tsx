@@ -34,7 +34,7 @@ interface ChartsProps {
   readonly onChange: () => void;
 }
 
-/** The metrics of a run, one chart each, with the values that are recorded meanwhile. */
+/** The metrics of a run, one chart each. Values that are recorded while it is open are added. */
 export function Charts({ of, address, onChange }: ChartsProps) {
   const { id, uniqueName, isFinished, metricSeries, metrics } = readFragment(chartsFragment, of);
   const after = metrics?.pageInfo.endCursor ?? null;
@@ -50,7 +50,7 @@ export function Charts({ of, address, onChange }: ChartsProps) {
       times: [...times, ...records.map(({ createdAt }) => createdAt)],
       values: [...values, ...records.map((record) => valueOf(record.values, name))],
     });
-    // What an event says may have been read already.
+    // An event may repeat points that were already read.
     const since = read.at(-1)?.second ?? -1;
     const points = [...read, ...all.slice(read.length).filter(({ second }) => second > since)];
     return { name, curves: [{ name: uniqueName, place: 0, points }] };

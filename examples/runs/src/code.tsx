@@ -17,7 +17,7 @@ const codeQuery = graphql(`
 /** Characters of a commit that are shown. */
 const SHORT = 8;
 
-/** Which code a run runs. A query of its own: not every server has it, and then nothing is shown. */
+/** The code of a run. It has its own query, because not every server offers it; without an answer nothing is shown. */
 export function Code({ id }: { id: string }) {
   const [{ data }] = useQuery({ query: codeQuery, variables: { id } });
   const code = data?.experiment?.codeReference;

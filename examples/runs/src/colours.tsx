@@ -1,6 +1,6 @@
 /**
- * Colours of curves in light and in dark mode, after those of Okabe and Ito, which people with any colour vision tell
- * apart: each as dark or as light as its background needs (contrast 3:1), and grey for what is then too near to others.
+ * Colours of curves in light and in dark mode, after Okabe and Ito. People with any colour vision can distinguish them. Each is as dark or
+ * as light as its background needs (contrast 3:1). Grey replaces a colour that would then be too near to another one.
  */
 const COLOURS = [
   { light: "#0072b2", dark: "#4ba3e3" },
@@ -12,12 +12,12 @@ const COLOURS = [
   { light: "#858b96", dark: "#8b95a3" },
 ] as const;
 
-/** Where colours come again, lines are dashed. */
+/** Dash patterns of lines, used when the colours repeat. */
 const DASHES: readonly (readonly number[])[] = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
 
 const colourAt = (place: number) => COLOURS[place % COLOURS.length] ?? COLOURS[0];
 
-/** For CSS, which chooses by itself. */
+/** For CSS, which chooses between light and dark itself. */
 function cssColourOf(place: number): string {
   const { light, dark } = colourAt(place);
   return `light-dark(${light}, ${dark})`;
@@ -25,7 +25,7 @@ function cssColourOf(place: number): string {
 
 export const darkMode = matchMedia("(prefers-color-scheme: dark)");
 
-/** For a canvas, which knows no `light-dark()`. */
+/** For a canvas, which does not support `light-dark()`. */
 export const colourOf = (place: number) => colourAt(place)[darkMode.matches ? "dark" : "light"];
 
 export const dashOf = (place: number): number[] => [

@@ -27,14 +27,14 @@ const compareQuery = graphql(`
   }
 `);
 
-/** Points of all curves of a metric: more are not told apart, and slow to draw. */
+/** Maximum points of all curves of a metric. More could not be distinguished, and would be slow to draw. */
 const POINTS = 12_000;
 
-/** Which of some runs there are: a gateway of version 0.3 compares none if one is missing. */
+/** Reads which runs exist: a gateway of version 0.3 compares none if one is missing. */
 const presentQuery = (names: readonly string[]) =>
   `query Present { ${names.map((name, at) => `run${at}: experiment(id: ${JSON.stringify(name)}) { id }`).join(" ")} }`;
 
-/** The runs that can be compared, and those that cannot be read, which are looked for once a comparison has failed. */
+/** The runs that can be compared, and the unreadable ones, which are looked up once a comparison has failed. */
 function usePresent(names: readonly string[]) {
   const client = useClient();
   const key = names.join(",");
@@ -52,7 +52,7 @@ function usePresent(names: readonly string[]) {
   return { ids: names.filter((name) => !absent.includes(name)), absent, look };
 }
 
-/** What differs between runs, their curves, and how their parameters go with a metric. */
+/** Differences between runs, their curves, and the relation of their parameters to a metric. */
 export function Compare({ address }: { address: Address }) {
   const names = comparedIn(address);
   const { ids, absent, look } = usePresent(names);
@@ -61,7 +61,7 @@ export function Compare({ address }: { address: Address }) {
     query: compareQuery,
     variables: { ids, maxPoints },
     requestPolicy: "cache-and-network",
-    // One run is compared with nothing: the page asks for another.
+    // A single run cannot be compared: the page prompts for another.
     pause: ids.length < 2,
   });
   const comparison = ids.length < 2 ? undefined : data?.compareExperiments;
@@ -106,7 +106,7 @@ export function Compare({ address }: { address: Address }) {
   );
 }
 
-/** What was asked for, where it cannot be compared: one of them may be gone. */
+/** The requested runs when they cannot be compared: one of them may be gone. */
 function Asked({
   names,
   all,

@@ -12,7 +12,7 @@ export interface Point {
 export interface Curve {
   /** Name of the run. */
   readonly name: string;
-  /** Place in the table of colours: it stays when other curves come and go. */
+  /** Index in the table of colours. It stays the same when other curves are added or removed. */
   readonly place: number;
   readonly points: readonly Point[];
 }
@@ -28,7 +28,7 @@ interface Series {
   readonly values: readonly (number | null)[];
 }
 
-/** The points of a series. Those without a time are left out. */
+/** The points of a series. Points without a time are left out. */
 export function pointsOf({ steps, times, values }: Series): Point[] {
   const start = times.find((time) => time !== null);
   return values.flatMap((value, at) => {
@@ -39,9 +39,8 @@ export function pointsOf({ steps, times, values }: Series): Point[] {
 }
 
 /**
- * The exponential moving average of the values, without the bias of its beginning, as TensorBoard draws it. `weight` is
- * what the past weighs at each step: 0 leaves the values as they are. Where points were left out by downsampling, the
- * past weighs as much less.
+ * The exponential moving average of the values, without the bias of its beginning, as TensorBoard draws it. `weight` is the weight of the
+ * past at each step: 0 leaves the values as they are. Where downsampling left out points, the past weighs correspondingly less.
  */
 export function smooth(points: readonly Point[], weight: number): (number | null)[] {
   let [average, debias, before] = [0, 0, 0];
@@ -67,7 +66,7 @@ export function inDigits(value: number | null | undefined): string {
   return size >= 1e6 || (size > 0 && size < 0.0005) ? value.toExponential(3) : value.toFixed(4);
 }
 
-/** What stands at an axis of values: short, and no two ticks the same. */
+/** The label of a tick on an axis of values: short, and different for any two ticks. */
 export function tickInDigits(value: number): string {
   const size = Math.abs(value);
   const rounded = Number(value.toPrecision(5));

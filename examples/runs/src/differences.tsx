@@ -137,7 +137,7 @@ function Row({ name, values, ids, kind }: RowProps) {
   );
 }
 
-/** What leads to the page of what a run came from. */
+/** Addresses of the records that a run came from, by field. */
 const PLACES: Readonly<Record<string, (name: string) => Address>> = {
   buildJob: (build) => ({ list: projectOf(build), build }),
   experimentGroup: (list) => ({ list }),
@@ -150,7 +150,7 @@ function Origin({ name, value }: { name: string; value: unknown }) {
   return placeOf && typeof value === "string" ? <a href={hrefOf(placeOf(value))}>{words}</a> : words;
 }
 
-/** The best of the values, unless there are no two of them that differ. */
+/** The best of the values; undefined unless at least two of them differ. */
 function bestOf(metric: string, values: readonly unknown[]): number | undefined {
   const numbers = values.filter((value) => typeof value === "number");
   const [least, most] = [Math.min(...numbers), Math.max(...numbers)];

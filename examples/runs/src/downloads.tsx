@@ -41,11 +41,11 @@ interface DownloadProps {
   /** Name of the file that is saved. */
   readonly name: string;
   readonly label: string;
-  /** What it is called where the label alone does not tell. */
+  /** A longer name, for a label that is ambiguous. */
   readonly title?: string;
 }
 
-/** Saves a file, and shows how far that is. */
+/** Saves a file, and shows the progress. */
 export function Download({ url, name, label, title }: DownloadProps) {
   const { token, end } = useSession();
   const [loaded, setLoaded] = useState<number>();
@@ -76,7 +76,7 @@ export function Download({ url, name, label, title }: DownloadProps) {
       <span role="status" className="hint">
         {loaded === undefined ? saved && `Saved ${saved}` : "Loading"}
       </span>
-      {/* Not read aloud: it changes with each piece that comes. */}
+      {/* Not read aloud: it changes with each chunk. */}
       {loaded !== undefined && (
         <span className="hint" aria-hidden="true">
           {bytesInWords(loaded)}

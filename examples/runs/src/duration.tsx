@@ -10,8 +10,8 @@ const durationFragment = graphql(`
 `);
 
 /**
- * When active runs began by the clock of this machine, by the run. What the cache keeps may have been told long before it is shown:
- * the earliest of all beginnings is the true one.
+ * Start times of active runs by the clock of this machine, by run. A cached duration may be much older than its display, so the earliest
+ * start time is the right one.
  */
 const begun = new Map<string, number>();
 
@@ -21,7 +21,7 @@ function begunOf(id: string, seconds: number): number {
   return began;
 }
 
-/** The duration of a run. Between two answers it goes on by the clock of this machine, as long as the run is active. */
+/** The duration of a run. While the run is active, it advances by the clock of this machine between two responses. */
 export function Duration({ of }: { of: FragmentType<typeof durationFragment> }) {
   const { id, phase, durationSeconds } = readFragment(durationFragment, of);
   const now = useNow(phase === "ACTIVE" && durationSeconds !== null);

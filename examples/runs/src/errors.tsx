@@ -1,6 +1,6 @@
 import type { CombinedError } from "urql";
 
-/** What this page says to the codes that its reader can do something about; to the others, what the gateway says. */
+/** Messages for the codes that the reader can act on. For other codes the page shows the message of the gateway. */
 const WORDS: Record<string, string> = {
   BAD_USER_INPUT: "Something in the address of this page, or in a field, is not understood.",
   BAD_CREDENTIALS: "User name or password is wrong.",
@@ -35,12 +35,12 @@ export const isPassing = (error: CombinedError) => !codesOf(error).every((code) 
 
 interface TroubleProps {
   readonly error: CombinedError | undefined;
-  /** What could be read. Beside it an error is a note only: the rest of the answer is good. */
+  /** The data that could be read. With data, an error is only a note: the rest of the response is good. */
   readonly data?: unknown;
   readonly retry?: () => void;
 }
 
-/** What went wrong, once for each code, and a way to try again where that can help. */
+/** The errors, one for each code, and a button to try again where that can help. */
 export function Trouble({ error, data, retry }: TroubleProps) {
   if (!error) return null;
   const troubles = new Map(codesOf(error).map((code, at) => [code, error.graphQLErrors[at]]));

@@ -29,7 +29,7 @@ const factsFragment = graphql(`
   }
 `);
 
-/** How a run came from another one. */
+/** Words for the origin of a run, by cloning strategy. */
 const ORIGINS: Readonly<Record<string, string>> = {
   RESTART: "restarted from",
   RESUME: "resumed from",
@@ -39,11 +39,11 @@ const ORIGINS: Readonly<Record<string, string>> = {
 interface FactsProps {
   readonly of: FragmentType<typeof factsFragment>;
   readonly address: Address;
-  /** What the server offers. */
+  /** Capabilities of the server. */
   readonly offered: readonly Capability[];
 }
 
-/** What is known of a run in words and numbers. */
+/** The properties of a run in words and numbers. */
 export function Facts({ of, address, offered }: FactsProps) {
   const run = readFragment(factsFragment, of);
   const { id, parameters, startedAt, cloningStrategy, original, buildJob } = run;

@@ -48,7 +48,7 @@ interface FolderProps {
   readonly path: string | null;
 }
 
-/** What a folder holds: folders first, then files. */
+/** The contents of a folder: folders first, then files. */
 function Folder({ run, path }: FolderProps) {
   const [{ data, error, fetching }, read] = useQuery({ query: folderQuery, variables: { run, path } });
   const folder = data?.experiment?.outputFiles;
@@ -87,7 +87,7 @@ function Folder({ run, path }: FolderProps) {
   );
 }
 
-/** A folder that opens and closes. Without a path it cannot be asked for. */
+/** A folder that opens and closes. It cannot be read without a path. */
 function Subfolder({ run, name, path }: FolderProps & { readonly name: string }) {
   const [isOpen, setOpen] = useState(false);
   if (path === null) return <span className="hint">{name}/</span>;

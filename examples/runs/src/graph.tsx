@@ -47,7 +47,7 @@ interface Box {
   readonly phase?: string;
   /** Where it leads. */
   readonly href: string;
-  /** Ids of the boxes from which lines come. */
+  /** Ids of the boxes from which lines lead to this one. */
   readonly from: readonly (string | undefined)[];
 }
 
@@ -56,10 +56,10 @@ const [WIDTH, HEIGHT, GAP] = [128, 44, 22];
 /** How much smaller than drawn the columns are still read. */
 const READABLE = 0.8;
 
-/** What each column is moved to the right where all boxes stand below each other. */
+/** Indentation of each column where all boxes stand below each other. */
 const INDENT = 24;
 
-/** From left to right: the group, the run, what was built and run for it, and the machines. */
+/** From left to right: the group, the run, its builds and jobs, and the machines. */
 export function Graph({ run, address }: GraphProps) {
   const { experimentGroup: group, buildJob: build, jobs, ...rest } = readFragment(graphFragment, run);
   const box = useRef<HTMLDivElement>(null);
@@ -148,6 +148,6 @@ function beside(columns: readonly (readonly Box[])[]) {
   );
 }
 
-/** All boxes below each other, each as far to the right as is said: for narrow pages. */
+/** All boxes below each other, indented by their depth: for narrow pages. */
 const below = (boxes: readonly (readonly [Box, number])[]) =>
   boxes.map(([each, depth], at) => ({ ...each, x: depth * INDENT, y: at * (HEIGHT + 10) }));

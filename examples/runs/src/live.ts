@@ -14,9 +14,9 @@ interface Subscription<Data, Variables extends AnyVariables> {
   /** Variables of the next attempt: a cursor in them continues where the last event was. */
   readonly variables: () => Variables;
   readonly onEvent: (data: Data) => void;
-  /** What it is about: another key is another subscription. */
+  /** Key of the subscription: a new key starts a new subscription. */
   readonly of: string;
-  /** Whether nothing will come any more once the stream has ended. */
+  /** Whether nothing more will arrive once the stream has ended. */
   readonly isOver: boolean;
 }
 
@@ -28,8 +28,8 @@ function onVisibility(act: () => void) {
 }
 
 /**
- * Follows a subscription of the gateway while the page is visible. Hidden pages take no connection: a browser has six of
- * them for a server that speaks HTTP/1.1, shared by all tabs.
+ * Follows a subscription of the gateway while the page is visible. Hidden pages use no connection: over HTTP/1.1 a browser has six for
+ * each server, shared by all tabs.
  */
 export function useLive<Data, Variables extends AnyVariables>({
   query,
@@ -51,7 +51,7 @@ export function useLive<Data, Variables extends AnyVariables>({
 
     const fail = (error: CombinedError) => (isPassing(error) ? reopen("waiting") : setState("failed"));
 
-    // A stream that ends is opened again: the gateway ends it for a restart of its own, too.
+    // An ended stream is opened again, because the gateway also ends streams when it restarts.
     const reopen = (next: LiveState) => {
       stop();
       if (isLast()) return setState("ended");

@@ -51,7 +51,7 @@ const mattersFragment = graphql(`
   }
 `);
 
-/** What `GroupSummary` and `BestExperiments` of `schema/operations` ask for. A hundred runs are one request. */
+/** The selections of `GroupSummary` and `BestExperiments` of `schema/operations`. A hundred runs are one request. */
 const mattersQuery = graphql(`
   query Matters($id: ID!, $isGroup: Boolean!, $filter: RunFilter, $metric: String!, $by: BreakdownKey!) {
     group(id: $id) @include(if: $isGroup) {
@@ -69,7 +69,7 @@ const mattersQuery = graphql(`
   }
 `);
 
-/** Which parameters matter for a metric, in the runs of a list as it is filtered. */
+/** The parameters that matter for a metric, over the runs of a list as it is filtered. */
 export function Matters({ address }: { address: Address }) {
   const { list = "", matters: metric = "", by = "status" } = address;
   const [{ data, error, fetching }, read] = useQuery({

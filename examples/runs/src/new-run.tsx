@@ -141,7 +141,7 @@ function specificationOf(raw: unknown, kind: string, isApart: boolean): string {
 
 interface NewRunProps {
   readonly of: FragmentType<typeof newRunFragment>;
-  /** What the server offers. */
+  /** Capabilities of the server. */
   readonly offered: readonly Capability[];
 }
 

@@ -13,7 +13,7 @@ const notesFragment = graphql(`
   }
 `);
 
-/** What it returns goes into the cache, and so to wherever the run is shown. */
+/** The returned record updates the cache, and so every place that shows the run. */
 const noteMutation = graphql(`
   mutation Note($id: ID!, $input: UpdateRunInput!) {
     updateExperiment(id: $id, input: $input) {
@@ -28,7 +28,7 @@ const noteMutation = graphql(`
 
 interface NotesProps {
   readonly of: FragmentType<typeof notesFragment>;
-  /** Whether the server lets tags be changed. */
+  /** Whether tags can be changed on this server. */
   readonly isTagged: boolean;
 }
 

@@ -34,7 +34,7 @@ interface NumbersProps {
 const extreme = (point: { readonly value: number; readonly step: number } | null | undefined) =>
   point ? `${inDigits(point.value)} at ${point.step}` : "–";
 
-/** What a chart shows, in numbers: over all values, also those that downsampling leaves out of the curves. */
+/** The values of a chart as numbers: over all values, including those that downsampling leaves out of the curves. */
 export function Numbers({ metric, rows }: NumbersProps) {
   return (
     <details className="numbers">

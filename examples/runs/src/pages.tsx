@@ -8,12 +8,12 @@ import { Matters } from "./matters.tsx";
 import { Machine } from "./machine.tsx";
 
 interface Page {
-  /** What the way back calls it. */
+  /** Name of the page in the link that leads back to it. */
   readonly name: string;
   readonly element: ReactNode;
 }
 
-/** The page of its own that an address names, beside the start page, the lists and their runs. */
+/** The separate page that an address names, if it is not the start page, a list or a run. */
 export function pageOf(address: Address): Page | undefined {
   if (address.compare) return { name: "compare", element: <Compare address={address} /> };
   if (address.matters) return { name: "what matters", element: <Matters address={address} /> };

@@ -15,7 +15,7 @@ interface AxisProps {
   readonly height: number;
   /** Whether runs without a value stand below the axis. */
   readonly hasNone: boolean;
-  /** What is kept, from and to. */
+  /** Range of the values that are kept, from and to. */
   readonly range: Range;
   readonly onRange: (range: Range) => void;
 }
@@ -35,7 +35,7 @@ export function ParallelAxis({ name, scale, x, top, height, hasNone, range, onRa
   const isWhole = range[0] === 0 && range[1] === 1;
   const brush = useRef<SVGRectElement>(null);
 
-  // A finger that draws does not scroll. `touch-action` of what is inside a picture does not tell browsers so.
+  // Drawing with a finger must not scroll. `touch-action` has no effect on elements inside an SVG.
   useEffect(() => {
     const keepPage = (event: TouchEvent) => event.preventDefault();
     const rect = brush.current;

@@ -4,15 +4,15 @@ import { clock } from "./clock.ts";
 import { colourOf, darkMode, dashOf } from "./colours.tsx";
 import { acrossOf, type Axis, type Curve, smooth, tickInDigits } from "./curve.ts";
 
-/** What of an axis is shown, from and to. */
+/** The visible part of an axis, from and to. */
 export type Range = readonly [number, number];
 
 /** How curves are drawn. */
 export interface Drawing {
   readonly axis: Axis;
-  /** Whether the values stand on a logarithmic scale: then those of 0 and less are not shown. */
+  /** Whether the scale of the values is logarithmic: values of 0 and less are not shown then. */
   readonly isLog: boolean;
-  /** What the past weighs in the moving average, 0 (not at all) to 0.99. */
+  /** Weight of the past in the moving average, 0 (none) to 0.99. */
   readonly smoothing: number;
 }
 
@@ -20,13 +20,13 @@ interface PlotProps {
   readonly label: string;
   readonly curves: readonly Curve[];
   readonly drawing: Drawing;
-  /** Null: all of it. */
+  /** Null: the whole axis. */
   readonly range: Range | null;
   /** Where the values are read. */
   readonly across: number | null;
   /** The name of the curve that stands out. */
   readonly chosen?: string | undefined;
-  /** Called with what a drag over the chart chose, or with null after a double click. */
+  /** Called with the range that a drag over the chart chose, or with null after a double click. */
   readonly onRange: (range: Range | null) => void;
   /** Called with the place under the pointer. Null once it left. */
   readonly onRead: (across: number | null) => void;
@@ -80,7 +80,7 @@ function axesOf(element: HTMLElement, { axis, isLog }: Drawing): uPlot.Axis[] {
       incrs: (axis === "time" ? SECONDS : STEPS).toSorted((a, b) => a - b),
       values: (_plot, places) => places.map((place) => (axis === "time" ? clock(place) : String(place))),
     },
-    // A logarithmic scale has ticks of its own, and names only some of them.
+    // A logarithmic scale chooses its ticks itself, and labels only some of them.
     {
       ...common,
       size: 54,
@@ -91,7 +91,7 @@ function axesOf(element: HTMLElement, { axis, isLog }: Drawing): uPlot.Axis[] {
   ];
 }
 
-/** Curves on a canvas, by uPlot. What it shows stands in words beside it: see `Chart`. */
+/** Curves on a canvas, drawn by uPlot. `Chart` shows the same in words beside them. */
 export function Plot({ label, curves, drawing, range, across, chosen, onRange, onRead }: PlotProps) {
   const box = useRef<HTMLDivElement>(null);
   const made = useRef<uPlot>(null);
@@ -128,7 +128,7 @@ export function Plot({ label, curves, drawing, range, across, chosen, onRange, o
           setCursor: [
             (plot) => {
               const { left = -1 } = plot.cursor;
-              // It is also told when nothing moved: a reading by the slider stays.
+              // uPlot also calls this when nothing moved: a reading by the slider stays.
               if (left >= 0) read(plot.posToVal(left, "x"));
               else if (isInside) read(null);
               isInside = left >= 0;

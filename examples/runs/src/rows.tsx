@@ -51,7 +51,7 @@ export const rowsOf = (nodes: RunsFragment["nodes"]) =>
 
 export type Row = ReturnType<typeof rowsOf>[number];
 
-/** What this page itself sorts by. */
+/** The value of a run by which this page itself sorts. */
 export function ownValueOf(run: Row, { of, name }: OwnOrder): unknown {
   if (of === "parameter") return run.parameters[name];
   if (of === "run") return name === "duration" ? run.durationSeconds : run.status;
@@ -74,11 +74,11 @@ const tagsOf = (run: Row) => run.tags?.join(", ");
 export interface Column {
   readonly label: string;
   readonly className?: string;
-  /** What its heading sorts by. */
+  /** The order that the heading sorts by. */
   readonly by?: string;
   readonly direction?: "ascending" | "descending" | undefined;
   readonly cell: (run: Row) => ReactNode;
-  /** Where what is long is cut. */
+  /** The full text, for cells whose text is cut. */
   readonly title?: (run: Row) => string | undefined;
 }
 
@@ -96,7 +96,7 @@ export function columnsOf(runs: readonly Row[], order: RunOrder, address: Addres
   const when = address.sort ? DATES.find(({ field }) => field === order.by.field) : undefined;
   const own = ownOrderIn(address.sort);
 
-  /** A column that this page sorts by itself. */
+  /** A column that is sorted by this page and not by the service. */
   const ownBy = (of: OwnOrder["of"], name: string) => ({
     by: `${of}.${name}`,
     direction:

@@ -13,7 +13,7 @@ type Mark = (runs: readonly Run[], isOn: boolean) => void;
 interface Selecting {
   readonly selected: Names;
   readonly select: Mark;
-  /** Those that were archived here: pages of the list that were read before still have them. */
+  /** Runs that were archived here. Pages of the list that were read before still contain them. */
   readonly archived: Names;
   readonly archive: Mark;
 }
@@ -38,8 +38,7 @@ function useMarked(list: string | undefined): readonly [Names, Mark] {
 }
 
 /**
- * What is selected in a list, whatever of it is loaded: another order, a filter, a comparison and the way back leave it as
- * it is.
+ * The selected runs of a list, loaded or not. The selection survives another order, a filter, a comparison and the way back.
  */
 export function useSelecting(list: string | undefined): Selecting {
   const [selected, select] = useMarked(list);

@@ -73,14 +73,14 @@ const tagMutation = graphql(`
 interface Chosen {
   readonly id: string;
   readonly uniqueName: string;
-  /** What the list says, if it shows the run. */
+  /** Values of the run in the list, if it shows the run. */
   readonly isBookmarked?: boolean | null;
   readonly tags?: readonly string[] | null;
 }
 
 interface SelectionProps {
   readonly runs: readonly Chosen[];
-  /** How many of them are in the list as it is now. */
+  /** How many of the selected runs are in the list as it is now. */
   readonly shown: number;
   readonly address: Address;
   /** Reads the list again. */
@@ -102,7 +102,7 @@ interface Payload {
 }
 
 interface Answer {
-  /** What became of each run, in their order, and its record, which is null where there is an error. */
+  /** The outcome of each run, in order, and its record, which is null where there is an error. */
   readonly payload: Payload | null | undefined;
   readonly error?: CombinedError | undefined;
 }
@@ -119,7 +119,7 @@ const NOTHING: Outcome = { done: "", failed: [] };
 
 type Became = "done" | "over" | "failed";
 
-/** What became of one of them; over: it had finished before, so that its record is returned and nothing was sent. */
+/** The outcome of one run. `over`: it had finished before, so its record is returned and nothing was sent. */
 function becameOf(payload: Answer["payload"], at: number): Became {
   const result = payload?.results[at];
   if (result?.outcome === "DONE") return "done";
@@ -128,7 +128,7 @@ function becameOf(payload: Answer["payload"], at: number): Became {
 
 type Send = (ids: readonly string[]) => Promise<Answer>;
 
-/** What can be done with the runs that are selected. What became of each is shown. */
+/** Actions on the selected runs. The outcome of each is shown. */
 export function Selection({ runs, shown, address, onChange }: SelectionProps) {
   const [, stop] = useMutation(stopMutation);
   const [, archive] = useMutation(archiveMutation);
@@ -142,7 +142,7 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
   const names = runs.map(({ uniqueName }) => uniqueName);
   if (runs.length === 0 && !done && failed.length === 0) return null;
 
-  /** Does something with some runs, so many at once, one portion after the other. */
+  /** Does something with some runs, at most `most` at once, one portion after the other. */
   async function act(
     word: string,
     most: number,
@@ -211,7 +211,7 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
       return { payload: data?.updateExperiment && { results: [{ outcome: "DONE" }] }, error: trouble };
     };
 
-  /** Those that had been bookmarked before stay so. */
+  /** Bookmarks the runs. The way back leaves runs alone that had been bookmarked before. */
   const bookmarkAll = () =>
     act("Bookmarked", PORTION, bookmarkSend(true), {
       back: (bookmarked) =>
@@ -220,7 +220,7 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
         }),
     });
 
-  /** Those that are archived leave the list, and what is selected. */
+  /** Archives the runs, which leave the list and the selection. */
   async function archiveAll() {
     const restore = async (archived: readonly Chosen[]) =>
       markArchived(await act("Restored", PORTION, archiveSend(false), { to: archived }), false);

@@ -1,6 +1,6 @@
 import type { OrderDirection, RunOrderField, RunOrder } from "./generated/graphql.ts";
 
-/** Whether smaller values of a metric are better. A guess by its name: the service does not tell. */
+/** Whether smaller values of a metric are better. Guessed from its name: the service does not report it. */
 const isSmallerBetter = (metric: string) => /loss|err|mse|mae|perplexity|latency/i.test(metric);
 
 /** Orders that are not by a metric, as the address has them. */
@@ -14,7 +14,7 @@ export const DATES: Readonly<Record<string, string>> = {
   FINISHED_ASC: "First finished first",
 };
 
-/** What the service does not sort by, and this page does: `parameter.lr`, `run.duration`, `smallest.loss`, the largest first by `:desc`. */
+/** An order of this page that the service does not support: `parameter.lr`, `run.duration`, `smallest.loss`, descending by `:desc`. */
 export interface OwnOrder {
   readonly of: "parameter" | "run" | "smallest" | "largest";
   readonly name: string;
@@ -34,7 +34,7 @@ export function wordsOf(sort: string): string {
   return `By ${of}${own.name}, ${own.isDescending ? "descending" : "ascending"}`;
 }
 
-/** Sorts by a value of each: numbers by their size, all else as text, and what has none last. */
+/** Sorts by a value of each run: numbers by size, all else as text, runs without a value last. */
 export function sortedBy<Run>(
   runs: readonly Run[],
   valueOf: (run: Run) => unknown,
@@ -53,7 +53,7 @@ export function sortedBy<Run>(
     .map(({ run }) => run);
 }
 
-/** The metric that an order of the address is by, and whether its worst value comes first. */
+/** The metric in an order of the address, and whether its worst value comes first. */
 export const metricIn = (sort: string | undefined) => {
   if (ownOrderIn(sort)) return null;
   const [, name, worst] = /^(.+?)(:worst)?$/.exec(sort ?? "") ?? [];
@@ -72,14 +72,14 @@ export function orderOf(sort: string | undefined): RunOrder {
   return { by: { field: `${field}_AT` as RunOrderField }, direction: direction as OrderDirection };
 }
 
-/** Which value of a metric is its best. */
+/** Name of the best value of a metric. */
 export const bestOf = (metric: string) => (isSmallerBetter(metric) ? "smallest" : "largest");
 
-/** How a column is sorted, as `aria-sort` says it. */
+/** The direction of a sorted column, as a value of `aria-sort`. */
 export const directionOf = ({ direction }: Pick<RunOrder, "direction">): "ascending" | "descending" =>
   direction === "ASC" ? "ascending" : "descending";
 
-/** What the footer says of an order. */
+/** An order in words, for the footer. */
 export function orderInWords(order: RunOrder): string {
   const {
     by: { field, metric },
@@ -91,6 +91,6 @@ export function orderInWords(order: RunOrder): string {
   return `Sorted by ${metric}, ${isBest ? "best" : "worst"} first. `;
 }
 
-/** What an order leaves out. */
+/** Says which runs an order leaves out. */
 export const leftOutOf = ({ by: { metric } }: RunOrder) =>
   metric ? ` Runs without ${metric} are left out.` : "";

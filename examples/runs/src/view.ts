@@ -3,7 +3,7 @@ import type { RunFilter, RunOrder, RunStatus } from "./generated/graphql.ts";
 import { orderOf, ownOrderIn } from "./sort.ts";
 import { tagsIn } from "./tags.ts";
 
-/** Which runs a list shows, and in which order: the variables of its queries. */
+/** The runs that a list shows, and their order: the variables of its queries. */
 export interface View {
   readonly order: RunOrder;
   readonly filter: RunFilter | null;
@@ -46,7 +46,7 @@ const BOUNDS = { "<": "lessThan", "<=": "atMost", ">": "greaterThan", ">=": "atL
 
 const isBound = (sign: string): sign is keyof typeof BOUNDS => sign in BOUNDS;
 
-/** The conditions of a text. None if it is no list of them. */
+/** The conditions in a text. Empty if the text is not a list of conditions. */
 function conditionsOf(text: string | undefined, pattern: string) {
   if (!text || !new RegExp(`^(?:${pattern})$`).test(text)) return [];
   return text.split(",").flatMap((part) => {
@@ -55,7 +55,7 @@ function conditionsOf(text: string | undefined, pattern: string) {
   });
 }
 
-/** What an address names as conditions, but is none. */
+/** Parts of an address that should be conditions and are not. */
 export const misreadIn = ({ status, parameter, bound }: Address): readonly string[] => [
   ...partsOf(status).filter((each) => !STATUSES.some((known) => known === each)),
   ...(parameter && conditionsOf(parameter, CONDITION_PATTERN).length === 0 ? [parameter] : []),
@@ -89,8 +89,8 @@ export const viewOf = (address: Address): View => ({
 });
 
 /**
- * How the first page is read. An order of this page itself, and columns that were not read before, need all runs, or as many as are
- * read at once; and the cache does not miss what it has not of a deferred part, so it is not asked for columns.
+ * How the first page is read. An order of this page itself, and columns that were not read before, need all runs, up to the maximum of one
+ * read. The cache does not notice missing columns of a deferred fragment, so it is not used for them.
  */
 export const readingOf = (address: Address) => {
   const { values } = viewOf(address);
@@ -102,13 +102,13 @@ export const readingOf = (address: Address) => {
 
 type Reading = View & { readonly first: number };
 
-/** Whether what was read is another view than the one that is wanted, or less of it. */
+/** Whether the view that was read differs from the wanted one, or is only a part of it. */
 export const isOther = (read: Reading, wanted: Reading) =>
   JSON.stringify([read.order, read.filter]) !== JSON.stringify([wanted.order, wanted.filter]) ||
   read.first < wanted.first ||
   (wanted.values && !read.values);
 
-/** What a list is narrowed to, as it was typed. */
+/** The conditions that narrow a list, as they were typed. */
 export const conditionsIn = ({ words, status, tag, parameter, bound }: Address): readonly string[] =>
   [words, partsOf(status).join(" or ").toLowerCase(), tag, parameter, bound].flatMap((each) => each || []);
 
@@ -127,7 +127,7 @@ export const unfiltered = (address: Address): Address => ({
 
 export const hiddenIn = ({ hide }: Address): readonly string[] => partsOf(hide);
 
-/** What is shown of each metric in addition to its last value. */
+/** Values that can be shown for each metric in addition to its last one. */
 export const VALUES = ["best", "smallest", "largest"] as const;
 
 export const valuesIn = ({ values }: Address) => VALUES.filter((each) => partsOf(values).includes(each));

@@ -130,8 +130,8 @@ function withDefaults<R extends object>(loaded: Partial<R>, defaults: Partial<R>
 
 /**
  * Fetches the next part of the record, to load these keys. Keys that are already loaded keep their values. If the fetch succeeds, the result
- * no longer needs verification. If it fails, `mustVerify` decides: with `mustVerify`, or if the service does not find the record, the promise
- * is rejected; otherwise the resource is returned unchanged, and its fields load the record again and share the failure.
+ * no longer needs verification. If it fails, the promise is rejected with `mustVerify`, or when the service does not find the record.
+ * Otherwise the resource is returned unchanged, and its fields load the record again and share the failure.
  */
 export const fetchMore = <R extends object, At extends Address>(
   resource: Resource<R, At>,

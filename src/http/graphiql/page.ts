@@ -65,7 +65,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     /** The document of the first tab. */
     welcome: readOwn(`welcome-${isDemo ? shown : "start"}.graphql`),
     operations: pageOperations(rename, { isDemo }),
-    /** What mutations do, by their names, that the page sends only after a confirmation. */
+    /** Effects of the mutations that the page sends only after a confirmation, by mutation name. */
     destructive: Object.fromEntries(
       Object.values(schema.getMutationType()?.getFields() ?? {})
         .filter(({ name }) => DESTRUCTIVE.test(name))

@@ -14,8 +14,8 @@ interface Endpoint<At, out Answer> {
   readonly path: string;
   readonly answer: Reader<Answer>;
   /**
-   * Of an endpoint that is not in the service's document: its name in the section `optional` of profiles, which say whether a
-   * server has it.
+   * The endpoint's name in the section `optional` of profiles, which say whether a server has it. Null for endpoints in the service's
+   * document.
    */
   readonly optional: { readonly name: string } | null;
   /** The capability that needs it; null for one that every server should have, or that only saves requests. */
@@ -24,7 +24,7 @@ interface Endpoint<At, out Answer> {
   toPath(at: At): string;
 }
 
-/** What only some servers have, most of it in addition to the document, as `gateway.capabilities` lists it. */
+/** Capabilities that only some servers have, as `gateway.capabilities` lists them. Most are not in the service's document. */
 export const CAPABILITIES = {
   LISTS: "Lists of projects and runs.",
   EXPERIMENT_JOB_LOGS: "`ExperimentJob.logs`.",
