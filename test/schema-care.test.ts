@@ -24,13 +24,13 @@ interface Repository {
   readonly tagged?: string | null;
   readonly now: string;
   readonly version?: string;
-  /** What the changelog says of the unreleased version. */
+  /** The changelog's text about the unreleased version. */
   readonly changes?: string;
-  /** Further files of it. */
+  /** Further files of the repository. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** What the check says in a repository that released one schema and now has another. */
+/** Runs the check in a repository that released one schema and now has another. */
 function check({
   released,
   tagged = released ?? null,
@@ -176,7 +176,7 @@ test("a deprecated field may be removed after its day, and not before", () => {
     problems: [],
   });
   expect(check({ released: released(inDays(10)), now: committed })).toMatchObject({ passes: false });
-  // It was told long ago: the notice is not counted anew.
+  // The deprecation was announced long ago: the notice period does not start again.
   expect(check({ released: released(inDays(10)), now: released(inDays(10)) })).toMatchObject({
     passes: true,
   });

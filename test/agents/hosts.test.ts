@@ -4,9 +4,9 @@ import { manifest } from "../support/build.ts";
 import { RELEASE_04, startBefore } from "../support/gateway.ts";
 
 /*
- * What hosts take: one that is strict refuses all tools because of one. The rules are those that are published for functions of
- * OpenAI ("Structured Outputs", "Supported schemas"), of Gemini ("Function calling", the errors of its API) and of Claude ("Strict
- * tool use", "JSON Schema limitations"). Hosts make an optional argument a required one by themselves.
+ * Tools must satisfy all hosts: a strict one refuses every tool because of one. The rules are published for functions of OpenAI
+ * ("Structured Outputs", "Supported schemas"), of Gemini ("Function calling", the errors of its API) and of Claude ("Strict tool use",
+ * "JSON Schema limitations"). Hosts make an optional argument a required one by themselves.
  */
 
 interface Schema {
@@ -35,7 +35,7 @@ const levelsOf = ({ properties = {}, items }: Schema): number => {
   return items ? levelsOf(items) : Object.keys(properties).length > 0 ? 1 + inner : 0;
 };
 
-/** What a host would refuse in a schema below the root. */
+/** Faults that make a host refuse a schema below the root. */
 function faultsOf(schema: Schema): string[] {
   const { type, properties = {}, required = [], enum: values = [] } = schema;
   const names = Object.keys(properties);
@@ -55,7 +55,7 @@ function faultsOf(schema: Schema): string[] {
   );
 }
 
-/** What a host would refuse in a tool. One without arguments has an object without properties at its root. */
+/** Reasons for a host to refuse a tool. A tool without arguments has an object without properties at its root. */
 function refusedOf(name: string, inputSchema: Schema): string[] {
   const [, ...inner] = everySchema(inputSchema);
   const root = { ...inputSchema, properties: inputSchema.properties ?? {} };

@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { startAgent } from "../support/agent.ts";
 import { still } from "../support/demo-gateway.ts";
 import { readPage } from "../docs/page.ts";
-/* What answers each question of docs/agents.md: a part of the result that is true of the demo. */
+/* The answer to each question of docs/agents.md: a part of the result that is true of the demo. */
 import ANSWERS from "./answers.json" with { type: "json" };
 import { RELEASE_04 } from "../support/gateway.ts";
 
-/** How a file of data says that there are others beside these items, or words around a text. */
+/** Matchers that a data file can name: a list with more items than these, or a text that contains these words. */
 const MATCHERS: Readonly<Record<string, (given: never) => unknown>> = {
   among: (items: readonly unknown[]) =>
     expect.arrayContaining(items.map((each) => expect.objectContaining(expected(each) as object))),
@@ -19,7 +19,7 @@ function expected(part: unknown): unknown {
   if (typeof part !== "object" || part === null) return part;
   const reported = Object.entries(part).map(([key, value]) => [key, expected(value)] as const);
   const [[first = "", given] = []] = Object.entries(part);
-  // Safe: what it is given is of its kind in the file.
+  // Safe: each matcher's argument in the file has the right type.
   return MATCHERS[first]?.(given as never) ?? Object.fromEntries(reported);
 }
 

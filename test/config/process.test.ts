@@ -12,7 +12,7 @@ import { firstCodeOf, RUNNING_RECORD, statusesOf } from "../support/one-read.ts"
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
 
-/** What gives a program a terminal, of util-linux. */
+/** A program of util-linux that runs another one in a terminal. */
 const SCRIPT = "/usr/bin/script";
 
 const linesOf = (text: string): unknown[] =>
@@ -110,7 +110,7 @@ describe("the gateway as a process", () => {
   });
 
   describe.skipIf(!existsSync(SCRIPT))("on a terminal", () => {
-    /** The gateway with a terminal of its own, which writes its lines with a carriage return. */
+    /** The gateway with its own terminal, which ends its lines with a carriage return. */
     const startOnTerminal = (environment: Record<string, string> = {}) =>
       startProgram(
         [SCRIPT, "-qec", `${process.execPath} ${mainIn(BUILT)}`, "/dev/null"],
@@ -173,7 +173,7 @@ describe("the gateway as a process", () => {
 
   test("logs the source location of an unexpected error", async () => {
     const folder = createFolder("incomplete-");
-    // Without what the page asks for.
+    // Without the files that the page loads.
     const filter = (path: string) => !path.startsWith(join(BUILT, "src/http/graphiql/page/"));
     for (const part of ["dist", "package.json", "schema", "src"])
       cpSync(join(BUILT, part), join(folder, part), { recursive: true, filter });

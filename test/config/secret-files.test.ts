@@ -30,7 +30,7 @@ describe("a setting read from a file", () => {
     expect(faultsOf({ PORT_FILE: port, PORT: "4322" })).toEqual([
       "PORT_FILE: expected a file with PORT, got PORT as well",
     ]);
-    // What is blank counts as not set.
+    // A blank value counts as not set.
     expect(faultsOf({ PORT_FILE: port, PORT: "" })).toEqual([]);
     expect(faultsOf({ PORT_FILE: " ", PORT: "4322" })).toEqual([]);
   });

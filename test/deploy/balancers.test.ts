@@ -17,7 +17,7 @@ const RUN = /experiments\/(\d+)\/$/;
 /** A run that the service does not answer for. */
 const HELD = 43;
 
-/** A service whose runs go on. It answers no command. */
+/** A service with active runs. It answers no command. */
 const startService = () =>
   startFake(({ method, path }) => {
     const [, id] = RUN.exec(path) ?? [];
@@ -27,7 +27,7 @@ const startService = () =>
       : { json: { id: Number(id), last_status: "running", updated_at: "" } };
   });
 
-/** Four gateways on ports of their own, which they tell the service. */
+/** Four gateways, each on its own port, which it sends to the service in a header. */
 async function startReplicas(upstreamUrl: string) {
   const start = async (port: number) => {
     const UPSTREAM_HEADERS = JSON.stringify({ "x-replica": `${port}` });
@@ -52,7 +52,7 @@ async function startReplicas(upstreamUrl: string) {
           return Number(line?.split(" ")[1] ?? 0);
         }),
       ),
-    /** Replaces one after the other, and gives the codes with which they end. */
+    /** Replaces the gateways one after the other. Returns their exit codes. */
     roll: async () => {
       const codes: (number | null)[] = [];
       for (const [port, { kill, ended }] of running) {
@@ -80,7 +80,7 @@ async function startBalancer(...given: Parameters<typeof runBalancer>): Promise<
   return url;
 }
 
-/** What `statusOf` answers. */
+/** The response to `statusOf`. */
 const RIGHT = `200 ${JSON.stringify(RUNNING_ANSWER)}`;
 
 const TOKENS = Array.from({ length: 12 }, (_, at) => `t${at}`);
@@ -173,7 +173,7 @@ function keepSocket(url: string, token: string) {
   return seen;
 }
 
-/** Waits until each has been told something since the call. */
+/** Waits until each client has received an event since the call. */
 async function allReported(clients: readonly { readonly events: number }[], before: readonly number[]) {
   await vi.waitUntil(() => clients.every(({ events }, at) => events > (before[at] ?? 0)), LONG_TIMEOUT);
 }
@@ -194,7 +194,7 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       expect(subscriptions.toSorted((one, other) => one - other)).toEqual([0, 0, 0, 16]);
       for (const { leave } of tabs) leave();
 
-      // Polls under way hold up nobody.
+      // Polls in flight delay no caller.
       const held = TOKENS.map((token) => keepStream(url, token, HELD));
       const clients = Array.from({ length: 24 }, (_, at) => [
         keepStream(url, tokenOf(at)),
@@ -251,7 +251,7 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       for (const token of tokens) expect(await ask(token)).toBe(RIGHT);
       expect(replicasOf(writer)).toEqual([killed, expect.any(Number)]);
 
-      // Not 40 s until nginx gives up.
+      // A read timeout of 1 s in place of 40 s.
       const hasty = await startBalancer(name, replicas.ports, (file) =>
         file.replace("proxy_read_timeout 40s", "proxy_read_timeout 1s"),
       );

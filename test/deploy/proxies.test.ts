@@ -24,11 +24,11 @@ function samples(): { readonly place: string; readonly text: string }[] {
   return [...filesIn("deploy").map((place) => ({ place, text: read(place) })), ...blocks];
 }
 
-/** What makes a text the configuration of a proxy: of nginx, HAProxy, an ingress, Apache, Caddy, Envoy or Traefik. */
+/** Marks a text as the configuration of a proxy: nginx, HAProxy, an ingress, Apache, Caddy, Envoy or Traefik. */
 const PROXY =
   /^\s*(?:proxy_pass |backend |kind: Ingress$|ProxyPass |reverse_proxy |route_config:|loadBalancer:)/m;
 
-/** How proxies set `X-Forwarded-For` and clear `Forwarded`, also where a comment says what their controller needs. */
+/** Ways in which proxies set `X-Forwarded-For` and clear `Forwarded`, also a comment about the needs of a controller. */
 const NAMES_CLIENT = /X-Forwarded-For|option forwardfor|kind: Ingress/;
 const CLEARS_OTHER = /proxy_set_header Forwarded "";|http-request del-header Forwarded|`Forwarded: ""`/;
 
@@ -43,7 +43,7 @@ test("each sample proxy sets one client header and clears the other", () => {
   expect(wrong.map(({ place }) => place)).toEqual([]);
 });
 
-/** Paths that need no token, so that proxies serve them to nobody. */
+/** Paths that need no token, so proxies must not serve them. */
 const OFF: readonly string[] = [PATHS.metrics, PATHS.alive, PATHS.ready];
 
 /** Every other path, and each endpoint with a slash. */

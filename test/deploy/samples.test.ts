@@ -11,7 +11,7 @@ import { KUSTOMIZE, parseYaml, readSample } from "./samples.ts";
 const ROOT = new URL("../../", import.meta.url);
 const UPSTREAM_URL = "https://tracker.example.com";
 
-/** What a pattern finds in a text, as names and values. */
+/** The matches of a pattern in a text, as names and values. */
 const found = (text: string, pattern: RegExp): Record<string, string> =>
   Object.fromEntries([...text.matchAll(pattern)].map(([, name = "", value = ""]) => [name, value]));
 
@@ -20,7 +20,7 @@ const dockerfile = readFileSync(new URL("Dockerfile", ROOT), "utf8");
 const last = dockerfile.split(/^FROM /m).at(-1) ?? "";
 const image = {
   environment: found(/^ENV .*$/m.exec(last)?.[0] ?? "", /(\w+)=(\S+)/g),
-  // Safe: the tests below start what stands there.
+  // Safe: the tests below start this command.
   command: JSON.parse(/^CMD (.*)$/m.exec(last)?.[1] ?? "") as string[],
   health: JSON.parse(/^HEALTHCHECK .*?CMD (.*)$/m.exec(last)?.[1] ?? "") as string[],
 };
@@ -116,7 +116,7 @@ test("the image starts like npm start, without root and without a demo", () => {
   expect(image.command).toEqual(["node", ...NODE_FLAGS, "dist/src/main.js"]);
   expect(last).toMatch(/^USER node$[^]*^CMD \[/m);
   expect(() => readConfig(image.environment)).toThrow(/^UPSTREAM_URL: expected the address of the service/);
-  // What is copied exists, and the context has it.
+  // Copied files exist, and the context has them.
   const context = readFileSync(new URL(".dockerignore", ROOT), "utf8").split("\n");
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = ""]) =>
     names.split(" "),

@@ -11,7 +11,7 @@ const TREE = "ada/mnist/experiments/42/outputs/tree";
 const FILES = "ada/mnist/experiments/42/outputs/files";
 const FILE = `${RUN}/files`;
 
-/** The gateway before a service that answers GETs as told, by their paths; it has every record. */
+/** The gateway in front of a service with these responses to GETs, by path. The service has every record. */
 const startFiles = (reported: Readonly<Record<string, FakeResponse>>) =>
   startDownloads(({ path }) => {
     const asked = path.replace("/api/v1/", "");
@@ -105,7 +105,7 @@ describe("the output files of a run", () => {
   });
 });
 
-/** What is no relative path of plain segments. */
+/** Texts that are not a relative path of plain segments. */
 const BAD_PATHS = [
   ..."..|.|../x|a/../../x|a/./b|/etc/passwd|//etc|a//b|a/|a\\..\\b|a\0b|a\nb|a\u0085b".split("|"),
   "ü".repeat(400),

@@ -4,7 +4,7 @@ import { globalId } from "../support/ids.ts";
 
 export const RUN = globalId("Experiment:ada/mnist/42");
 
-/** What differs from one answer to the next. */
+/** Headers that differ between responses. */
 const OF_THE_CONNECTION = new Set(["connection", "date", "keep-alive", "transfer-encoding"]);
 
 /** A gateway before a service, and a signed-in caller that takes downloads, by default the outputs of a run. */

@@ -124,7 +124,7 @@ test("reports more than 10,000 metrics as an error, other objects as null", asyn
 });
 
 test("an error body that repeats long field names gets our own message", async () => {
-  // What it says, written out, is longer than the memory of the gateway.
+  // The error text, written out, is larger than the memory of the gateway.
   const deep = `{"${"k".repeat(160)}":`.repeat(190);
   const text = `${deep}[${times(9_000, '""')}]${"}".repeat(190)}`;
   const service = await startFake(() => ({ ...jsonText(text), status: 400 }));

@@ -24,11 +24,14 @@ const WINDOW_MS = 10_000;
 /** Verified callers, of whom half must fail so that no probe decides whether the circuit opens. */
 export const TEN_CALLERS = upTo(10).map((number) => `t0ken${number}`);
 
-/** A gateway whose clock stands until time passes, before a service that can be broken; `many` asks for so many different experiments at once, and `one` in turn of these callers. */
+/**
+ * A gateway with a fake clock, in front of a service that can be broken. `many` reads `count` different experiments at once. `one` reads an
+ * experiment as the next of these callers.
+ */
 export async function startBreakable(env: Record<string, string> = {}, callers: readonly string[] = []) {
   const service = await startFaultServer(recordByItsId);
   const time = fakeClock();
-  // More of one caller than any story sends at once.
+  // More requests of one caller than any test sends at once.
   const gateway = await startGateway({
     upstream: service,
     clock: time.clock,
@@ -58,7 +61,7 @@ function verdictOf({ errors }: Answer<unknown>): string {
   return retryAfterSeconds === undefined ? String(code) : `${code}, again in ${retryAfterSeconds}`;
 }
 
-/** Lets the windows of second tries stand still until time passes for the gateway. */
+/** Freezes the retry windows until the gateway's time passes. */
 export function holdWindows(): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 5, 1, 12) });
   onTestFinished(() => void vi.useRealTimers());
@@ -75,7 +78,7 @@ export const inTurn = async (count: number, act: () => Promise<string>): Promise
   return verdicts;
 };
 
-/** Requests that the service holds until it is told to answer. */
+/** Makes the service hold its requests until `release`. */
 export function holdAll() {
   const held: (() => void)[] = [];
   let arrivals: (() => void)[] = [];
@@ -86,7 +89,7 @@ export function holdAll() {
   return {
     fault,
     count: () => held.length,
-    /** Until so many requests are held. */
+    /** Waits until at least `count` requests are held. */
     arrived: async (count: number) => {
       while (held.length < count) await new Promise<void>((resolve) => arrivals.push(resolve));
       arrivals = [];

@@ -9,7 +9,7 @@ import { metricOf } from "../support/figures.ts";
 import { expectNothingLeaked, OUTPUTS_OF_42, SECRET_TOKEN } from "../support/one-read.ts";
 import { startCounter } from "./silent-ports.ts";
 
-/** Enough to say that a download is passed on and not held. */
+/** Bytes that prove that a download is passed on and not held back. */
 const ENOUGH_BYTES = 3_000_000;
 
 const RECORDS: Readonly<Record<string, FakeResponse>> = matrix.records;
@@ -22,29 +22,29 @@ export const MATRIX_OPERATIONS = ["look-up", "list", "nested list", "mutation", 
 export type MatrixOperation = (typeof MATRIX_OPERATIONS)[number];
 
 interface GraphQLOperation {
-  /** What goes wrong, as `METHOD path`. */
+  /** The route that fails, as `METHOD path`. */
   readonly route: string;
   readonly query: string;
   /** The field that fails. */
   readonly path: readonly (string | number)[];
-  /** The data without a fault, with one at the route, and with nobody there at all. */
+  /** The data without a fault, with a fault at the route, and with an unreachable service. */
   readonly whole: object;
   readonly part: object;
   readonly nothing: object;
-  /** The data where 404 at the route says that the thing around it is not there. */
+  /** The data where 404 at the route means that the parent does not exist. */
   readonly missing?: object;
 }
 
-/** Each asks for two things besides, one from the service and one from the gateway itself. */
+/** Each operation also reads two other things, one from the service and one from the gateway itself. */
 const GRAPHQL: Readonly<Record<Exclude<MatrixOperation, "download">, GraphQLOperation>> = matrix.operations;
 
 const DOWNLOAD_ROUTE = /^GET .*42\/outputs$/;
 
-/** What came of an operation: a code, or how it went well. */
+/** The outcome of an operation: an error code, or the kind of success. */
 interface MatrixOutcome {
   readonly came: string;
   readonly isUnknown: boolean;
-  /** What callers read about the failure, with nothing of the data. */
+  /** The failure as reported to callers, without the data. */
   readonly reported: unknown;
 }
 
@@ -52,7 +52,7 @@ const HEADERS = { authorization: `token ${SECRET_TOKEN}`, "x-request-id": "matri
 
 const FACTS = new Set(["code", "requestId", "upstream", "retryAfterSeconds", "outcome"]);
 
-/** Sends a GraphQL operation, and holds its answer against the data that must be there all the same. */
+/** Sends a GraphQL operation, and compares its result with the data that must be there in spite of the fault. */
 async function askIt({ query, path, ...data }: GraphQLOperation, { ask }: Gateway, most: "part" | "nothing") {
   const answer = (await ask(query, {}, { headers: HEADERS })) as Answer<unknown>;
   const { errors } = answer;
@@ -115,7 +115,7 @@ const cellOf = ({ came, isUnknown }: MatrixOutcome, requests: number) =>
 interface Scene {
   readonly service: FaultServer;
   readonly route: RegExp;
-  /** Another host, to which nobody may connect. */
+  /** Another host, to which the gateway must not connect. */
   readonly elsewhere: string;
   /** How long an answer may take to begin, where the row has a deadline. */
   readonly deadlineMs: number;
@@ -125,11 +125,11 @@ type Mend = void | (() => unknown);
 
 /** A fault of the service, at one route or in all that it answers. */
 export interface MatrixFault {
-  /** Brings the fault about; what it gives ends it. */
+  /** Causes the fault. The returned function ends it. */
   readonly bring: (scene: Scene) => Mend | Promise<Mend>;
-  /** Nobody is there: nothing of the service's can be had. */
+  /** Whether the service is unreachable: none of its data can be read. */
   readonly isAll?: boolean;
-  /** Whether a deadline ends what the fault began. */
+  /** Whether a deadline ends the request that the fault affects. */
   readonly hasDeadline?: boolean;
 }
 
@@ -139,7 +139,7 @@ const deadlines = (deadlineMs: number) => ({
   UPSTREAM_IDLE_TIMEOUT_MS: `${2 * deadlineMs}`,
 });
 
-/** Lets a fault happen to an operation, and afterwards no more. */
+/** Runs an operation during a fault, and again after it. */
 export async function observe(
   { bring, isAll = false, hasDeadline = false }: MatrixFault,
   operation: MatrixOperation,
@@ -162,7 +162,7 @@ export async function observe(
   expect(elsewhere.connections()).toBe(0);
 
   service.heal();
-  // The longest pause that a service can ask for is over.
+  // The longest pause that a service can request is over.
   skippedMs = 300_000;
   await mend?.();
   expect((await runMatrix(operation, gateway, "part")).came).toBe("ok");

@@ -8,7 +8,7 @@ import type { Fault } from "../support/fault-server.ts";
 /** Takes the request and never answers. */
 export const hang: Fault = () => {};
 
-/** Answers as told instead. */
+/** Sends the given response instead. */
 export const say =
   (reported: FakeResponse): Fault =>
   ({ response }) =>
@@ -62,7 +62,7 @@ export const trickle =
     response.on("close", () => clearInterval(timer));
   };
 
-/** The same chunk over and over, as fast as it is taken: so many times, or without end. */
+/** Sends the same chunk as fast as it is read: `times` times, or endlessly. */
 export const flood =
   ({ chunk, times = Number.POSITIVE_INFINITY }: { chunk: string | Buffer; times?: number }): Fault =>
   ({ response, right }) => {
@@ -70,7 +70,7 @@ export const flood =
     function* chunks() {
       for (let sent = 0; sent < times; sent++) yield chunk;
     }
-    // Who has had enough breaks off: that is no error here.
+    // The reader may break off: that is no error here.
     pipeline(Readable.from(chunks()), response, () => {});
   };
 

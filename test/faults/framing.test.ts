@@ -29,14 +29,14 @@ const WINDOW = 1_048_576;
 const BEGINNING = 10_000;
 const RECORD = 42;
 
-/** What is asked for, and what of a body of the service must arrive. */
+/** A request, and the part of the service's body that must arrive. */
 interface Operation {
   readonly wish: Wish;
-  /** The body of the service, made of so many random characters. */
+  /** The body of the service, made from a random text. */
   readonly bodyOf: (text: string) => string;
-  /** What the caller gets of it. */
+  /** The part of the text that the caller receives. */
   readonly expected: (text: string) => string;
-  /** Where that is in the answer; undefined where the answer is an error. */
+  /** Finds that part in the response; undefined for an error. */
   readonly found: (received: Received) => unknown;
 }
 
@@ -87,7 +87,7 @@ const OPERATIONS = {
 } as const satisfies Record<string, Operation>;
 type OperationName = keyof typeof OPERATIONS;
 
-/** Random hexadecimal digits: no encoding makes less than half of them. The same ones for one size. */
+/** Random hexadecimal digits: no encoding makes them less than half as long. Texts of one size are equal. */
 const texts = new Map<Size, string>();
 function textOf(size: Size): string {
   const text = texts.get(size) ?? randomBytes(SIZES[size] / 2).toString("hex");
@@ -126,7 +126,7 @@ const SHAPE = { framing: FRAMINGS, encoding: ENCODINGS, connection: CONNECTIONS 
 const hasAnEnd = ({ framing, connection }: Pick<Shape, "framing" | "connection">) =>
   framing !== "until close" || connection === "closed";
 
-/** One caller at a time: a place that does not come back is missed by the next request. */
+/** One caller at a time, so that the next request fails if a place is not freed. */
 const ONE_OF_EACH = {
   UPSTREAM_CONNECTIONS: "1",
   UPSTREAM_CONNECTIONS_PER_TOKEN: "1",
@@ -139,7 +139,7 @@ const SMALL_RECORD = OPERATIONS.record;
 
 let service: RawService;
 let running: GatewayProcess | null = null;
-/** What the service answers now. */
+/** The current response of the service. */
 let wire: Wire = SMALL;
 
 beforeAll(async () => {
@@ -162,7 +162,7 @@ afterEach(async ({ task }) => {
   await gateway.kill();
 });
 
-/** Lets the gateway take so many turns of its loop, as far as it lives. */
+/** Waits for `count` turns of the gateway's event loop, if it is alive. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) {
     await fetch(`${gateway.url}/healthz`).then(
@@ -182,7 +182,7 @@ async function isAtRest(): Promise<void> {
 
 async function expectAllIsWell(): Promise<void> {
   await gateway.expectAlive();
-  // A connection that is closed behind its answer is let go of by both sides.
+  // Both sides release a connection that closes after its response.
   await vi.waitUntil(() => service.busy() === 0, { timeout: within(5_000), interval: 2 });
   wire = SMALL;
   // Two good ones for each bad one: the circuit stays closed.
@@ -191,7 +191,7 @@ async function expectAllIsWell(): Promise<void> {
       async () => {
         const received = await readFast(gateway.url, SMALL_RECORD.wish);
         if (!received) await gateway.expectAlive();
-        // The place of the last one is free when its answer is written, which the caller may know before the gateway.
+        // The last request frees its place when its response is written. The caller may see that before the gateway does.
         return received?.status === 200 && SMALL_RECORD.found(received) === "small";
       },
       { timeout: within(5_000), interval: 2 },
@@ -229,7 +229,7 @@ const WHOLE = productOf(
   },
   (row) =>
     hasAnEnd(row) &&
-    // Half of a long log is all that the answer needs: nobody can leave before it is there.
+    // Half of a long log completes the response, so nobody can leave before it is there.
     !(row.operation === "beginning of a log" && row.reader === "leaving" && row.size !== "1 kB"),
 );
 
@@ -241,7 +241,7 @@ const chosen = <R extends Shape & Body>(all: readonly R[], nth: number) =>
     return [`${operation}: ${words.join(", ")}`, row];
   });
 
-/** Asks for what the service answers now, and leaves before it is whole. */
+/** Requests the current response of the service, and leaves before it is complete. */
 async function leave({ wish }: Operation): Promise<string> {
   const before = service.seen().length;
   const sent = begin(gateway.url, wish);
@@ -252,7 +252,7 @@ async function leave({ wish }: Operation): Promise<string> {
   return isTooLate ? "answered before" : "left";
 }
 
-/** `whole`, or in what the caller's answer differs from the service's. */
+/** `whole`, or the difference between the caller's response and the service's. */
 async function verdictOf(
   { expected, found }: Operation,
   { received, size }: { readonly received: Received | null; readonly size: Size },
@@ -287,14 +287,14 @@ const CUT = productOf(
   },
   (row) =>
     hasAnEnd(row) &&
-    // What nobody promised is not missed.
+    // A cut cannot be noticed without a promised length or an encoding.
     !(row.cut === "framing" && row.framing === "until close") &&
     !(row.cut === "encoding" && row.encoding === "none") &&
-    // libuv reads a reset that comes together with the last bytes as their end.
+    // libuv reads a reset that arrives together with the last bytes as their end.
     !(row.cut === "reset" && row.framing === "until close" && row.encoding === "none"),
 );
 
-/** What came of an answer that broke off: `breaks off`, or the code of the one error in place of what was asked for. */
+/** The outcome of a response that was cut: `breaks off`, or the code of the one error in place of the data. */
 function outcomeOf(received: Received | null): string {
   if (!received?.isWhole) return "breaks off";
   if (!received.body.toString("latin1", 0, 1).startsWith("{")) return "looks whole";

@@ -9,10 +9,10 @@ import { onTestFinished } from "vitest";
  * as far as the tests need it.
  */
 
-/** How the end of a body is told. */
+/** Ways to mark the end of a body. */
 export const FRAMINGS = ["content-length", "chunked", "until close"] as const;
 export const ENCODINGS = ["none", "gzip", "deflate"] as const;
-/** What becomes of the connection behind an answer. */
+/** Whether the connection stays open after a response. */
 export const CONNECTIONS = ["kept", "closed"] as const;
 
 export interface Shape {
@@ -59,7 +59,7 @@ export async function encode(body: Buffer, encoding: Shape["encoding"]): Promise
   return ENCODERS[encoding](body);
 }
 
-/** The bytes of an answer in this shape. `body` is encoded already; `held` sends half of it and keeps silent. */
+/** The bytes of a response in this shape. `body` is already encoded; `held` sends half of it and then nothing. */
 export function wireOf(shape: Shape, body: Buffer, cut: Cut | "held" | null = null): Wire {
   const { framing, encoding, connection } = shape;
   const half = Math.ceil(body.length / 2);
@@ -89,7 +89,7 @@ export function wireOf(shape: Shape, body: Buffer, cut: Cut | "held" | null = nu
   };
 }
 
-/** A request as it came, and what its answer is written to. */
+/** A request as it arrived, and the socket for its response. */
 export interface RawExchange {
   /** The first line and the headers. */
   readonly head: string;
@@ -102,7 +102,7 @@ export interface RawExchange {
 
 const CONTENT_LENGTH = /^content-length: *(\d+)/im;
 
-/** The first whole request of what came so far, with what is behind it. */
+/** The first complete request in the received bytes, and the bytes after it. */
 function takeRequest(received: Buffer) {
   const end = received.indexOf("\r\n\r\n");
   if (end < 0) return null;
@@ -113,7 +113,7 @@ function takeRequest(received: Buffer) {
   return { head, rest: received.subarray(begin + length) };
 }
 
-/** Listens on a free port. `answer` decides what is written, and what becomes of the connection. */
+/** Listens on a free port. `answer` writes the response, and decides whether the connection stays open. */
 export async function startRawService(answer: (exchange: RawExchange) => unknown) {
   const sockets = new Set<Socket>();
   /** Connections of which an answer is not over. */

@@ -20,7 +20,7 @@ import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { begin, readFast, readOn } from "../support/readers.ts";
 
 describe("many requests on one closed connection", () => {
-  /** Sends them all at once, without waiting for answers; gives how to leave. */
+  /** Sends all requests at once, without waiting for responses. Returns how to leave. */
   function pipeline(gateway: Gateway, request: string, times = 400): () => void {
     const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
     onTestFinished(() => void socket.destroy());
@@ -40,7 +40,7 @@ describe("many requests on one closed connection", () => {
       gateway,
       `GET ${OUTPUTS_OF_42} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`,
     );
-    // So many are not waited for: the gateway ends the connection itself.
+    // The gateway does not wait for this many: it ends the connection itself.
     await settled(gateway, () => service.seen().length);
     await vi.waitUntil(() => service.busy() === 0, LONG_TIMEOUT);
     leave();
@@ -67,7 +67,7 @@ describe("many requests on one closed connection", () => {
 });
 
 describe("callers that do not read a long response", () => {
-  /** Longer than what the system keeps for a connection that nobody reads. */
+  /** Longer than the system's buffers for a connection that nobody reads. */
   const description = "x".repeat(9_000_000);
   const long = ASK_STATUS.replace("status", "description");
 

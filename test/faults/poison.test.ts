@@ -16,14 +16,14 @@ import { readRecording, RECORDINGS } from "../support/replay.ts";
 import { seeded } from "../support/seeded.ts";
 import ODD_VALUES from "./odd-values.json" with { type: "json" };
 
-/** Words of an address that are no owner, and how many words of an owner or a project come behind them. */
+/** First words of paths without an owner, and the number of owner and project names that follow them. */
 const OF_NO_OWNER = new Map(
   ["users cluster nodes versions historylogs", "bookmarks archives", "searches activitylogs"].flatMap(
     (words, names) => words.split(" ").map((word) => [word, names] as const),
   ),
 );
 
-/** What an address asks for, whoever owns it: `jobs/1/statuses`. */
+/** The kind of data at a path, without the names of owner and project: `jobs/1/statuses`. */
 function shapeOf(path: string): string {
   const words = (path.split("?")[0] ?? "").split("/").slice(3).filter(Boolean);
   const [first = ""] = words;
@@ -33,7 +33,7 @@ function shapeOf(path: string): string {
   return own.map((word) => (/^\d+$/.test(word) ? "1" : word)).join("/");
 }
 
-/** Recorded answers to reads, by what they were asked for. */
+/** Recorded responses to reads, by the shape of their path. */
 const RECORDED = new Map<string, unknown[]>();
 for (const { method, status, json, path } of RECORDINGS.flatMap((name) => readRecording(name))) {
   if (method !== "GET" || status !== 200 || typeof json !== "object") continue;
@@ -47,7 +47,7 @@ const nested = (wrap: (inner: unknown) => unknown): unknown => {
   return value;
 };
 
-/** What takes the place of a value. */
+/** Replacements for a value. */
 const VALUES: readonly unknown[] = [
   ...ODD_VALUES,
   "x".repeat(20_000),
@@ -64,16 +64,16 @@ const CHANGES: readonly ((value: unknown) => unknown)[] = [
 ];
 const NAMES = "__proto__|constructor|toString|hasOwnProperty|length|toJSON|then||a.b|extra".split("|");
 
-/** Every place in a body: what holds it and under which key. */
+/** Every place in a body: the object that contains it, and its key. */
 const placesOf = (node: unknown): (readonly [object, string])[] =>
   typeof node !== "object" || node === null
     ? []
     : Object.entries(node).flatMap(([key, value]) => [[node, key] as const, ...placesOf(value)]);
 
-/** What a record is known by: without it nothing else of it is looked at. */
+/** Keys that identify a record: without them the rest of the record is ignored. */
 const IDENTITY = new Set(["id", "results", "sequence", "username", "name", "content_object", "project"]);
 
-/** A body with one to four places made over; most keep what they are known by. */
+/** A body with one to four values replaced. Most bodies keep the keys that identify a record. */
 function poisoned(body: unknown, draw: () => number): unknown {
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(draw() * items.length)] as Item;
   const copy: unknown = structuredClone(body);
@@ -128,7 +128,7 @@ function all(name: string, depth = 3): string {
   return everything(type, depth);
 }
 
-/** What is kept of each kind, of which lists of entities tell only the id. */
+/** Bookmarks and archives of each kind. Their lists contain only the ids of entities. */
 const KEPT = ["bookmarks", "archives"].flatMap((list) =>
   Object.entries({
     JOB: "Job",
@@ -152,12 +152,12 @@ const QUERIES = [
 ];
 
 /**
- * An account without a name is nobody, and a machine can be missing from its cluster. Below the viewer are names of the
- * service's choice, of an owner or a project: with some of them nothing can be asked for.
+ * An account without a name is not signed in, and a machine can be missing from its cluster. Names of an owner or a project below the
+ * viewer come from the service, and some of them cannot be requested.
  */
 const BLAMES = ["UPSTREAM_BAD_RESPONSE", "UNAUTHENTICATED", "NOT_FOUND", "PAGE_LIMIT_REACHED"];
 
-/** What the errors may say, which stand for the nulls of an answer: that the service is to blame, in few words. */
+/** Expects an error for each null of the result: short, and with a code that blames the service. */
 function expectToBlameTheService({ data, errors = [] }: Answer<unknown>): void {
   expect(data).toBeTypeOf("object");
   for (const { message, path = [], extensions } of errors) {
@@ -175,7 +175,7 @@ const hashOf = (text: string): number =>
 const POISONED = cases(500, 2_500);
 
 test("corrupting thousands of recorded responses causes no internal error", async () => {
-  /** What is poisoned differently each time; 0 is no poison. */
+  /** Seed of the replacements. In round 0 nothing is replaced. */
   let round = 0;
   const served = new Map<string, number>();
   const service = await startFake(({ path }) => {
@@ -189,19 +189,19 @@ test("corrupting thousands of recorded responses causes no internal error", asyn
   const env = { MAX_DEPTH: "20", MAX_TOKENS: "100000", UPSTREAM_PROFILE: "polyaxon-0.4" };
   const { ask, logged } = await startGateway({ upstream: service, env });
   const askAll = () => Promise.all(QUERIES.map((query) => ask<unknown, unknown>(query)));
-  /** An answer without what differs from one request to the next. */
+  /** A response without the values that differ between requests. */
   const lasting = (answers: unknown): unknown =>
     JSON.parse(JSON.stringify(answers, (key, value: unknown) => (key === "requestId" ? undefined : value)));
 
   const sound = await askAll();
-  // Any project is answered with one of the recorded ones.
+  // Every project gets one of the recorded responses.
   for (const { errors = [] } of sound)
     expect(errors.filter(({ message }) => !message.includes("There is "))).toEqual([]);
   while ([...served.values()].reduce((sum, count) => sum + count, 0) < POISONED) {
     round++;
     for (const answer of await askAll()) expectToBlameTheService(answer);
   }
-  // So many kinds of lists and records they ask the service for.
+  // The number of kinds of lists and records that the queries read from the service.
   expect(served.size).toBe(35);
   expect(Math.min(...served.values())).toBeGreaterThanOrEqual(POISONED / 1_000);
   expect(logged()).not.toContain("unexpected");

@@ -43,7 +43,7 @@ describe("with a busy upstream, the gateway", () => {
     const asked = gateway.ask<object, unknown>(statusesOf(upTo(12)));
     for (let turn = 0; turn < 3; turn++) {
       await hold.arrived(4);
-      // Whoever would come beside the four had come before this answer.
+      // Any fifth request would have arrived before this response.
       await gateway.ask("{ gateway { version } }");
       expect(hold.count()).toBe(4);
       hold.release();

@@ -7,7 +7,7 @@ import { ASK_STATUS, askFor, RUNNING_RECORD } from "../support/one-read.ts";
 import { startRaw } from "./framing.ts";
 import PARTS from "./wire-parts.json" with { type: "json" };
 
-/** What may stand in a response, right and wrong. */
+/** Header lines of a response, right and wrong. */
 const HEADERS = [...PARTS.headers, "Set-Cookie: a\u0000b", `X-Long: ${"x".repeat(20_000)}`];
 const ENDS = ["keeps", "ends", "destroys", "resets"] as const;
 
@@ -16,7 +16,7 @@ const response = fc.record({
   headers: fc.uniqueArray(fc.constantFrom(...HEADERS), { maxLength: 5 }),
   body: fc.constantFrom(...PARTS.bodies),
   end: fc.constantFrom(...ENDS),
-  /** An answer can come in pieces, and more than one of it. */
+  /** A response can arrive in pieces, and more than one response can arrive. */
   cut: fc.nat({ max: 200 }),
   times: fc.constantFrom(1, 1, 1, 2),
 });
@@ -29,7 +29,7 @@ const ENDINGS: Readonly<Record<Response["end"], (socket: Socket) => unknown>> = 
   resets: (socket) => socket.resetAndDestroy(),
 };
 
-/** A service that answers each request with the same bytes, whatever it was asked. */
+/** A service that answers each request with the same bytes. */
 async function startWire() {
   let reported: Response | null = null;
   const received = new Set<unknown>();
@@ -50,7 +50,7 @@ async function startWire() {
   };
 }
 
-/** A response that never ends is given up early: nothing honest is asked here. */
+/** A response that never ends is given up early: this service sends nothing that is worth waiting for. */
 const QUICK = {
   UPSTREAM_TIMEOUT_MS: "100",
   UPSTREAM_HEADERS_TIMEOUT_MS: "100",
@@ -98,7 +98,7 @@ test.each([
   ["103 Early Hints\r\n\r\nHTTP/1.1 103 Early Hints", "ok"],
   ["199 Whatever", "ok"],
   ["102 Processing\r\n\r\nHTTP/1.1 409 Conflict\r\nContent-Length: 0", "CONFLICT undefined"],
-  // undici takes a 100 that nobody asked for as the end of the connection.
+  // undici treats an unrequested 100 as the end of the connection.
   ["100 Continue", "UPSTREAM_UNAVAILABLE unknown"],
 ])("an informational response %j before the final one makes it %s", async (informational, outcome) => {
   const service = await startRaw(({ write }) => write(`HTTP/1.1 ${informational}\r\n\r\n${FINAL}`));

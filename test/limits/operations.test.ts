@@ -6,7 +6,7 @@ const LIMITS = { MAX_DEPTH: "15", MAX_TOKENS: "4000", MAX_ROOT_FIELDS: "10" };
 describe("operation limits", () => {
   const many = (count: number, field: (index: number) => string) =>
     Array.from({ length: count }, (_, index) => field(index)).join(" ");
-  /** An experiment with so many levels in all. */
+  /** A query of an experiment with `levels` levels in all. */
   const deep = (levels: number) =>
     `{ experiment(id: "ada.mnist.42") { ${"original { ".repeat(levels - 2)} id ${"} ".repeat(levels - 2)} } }`;
   const login = (alias: string) =>

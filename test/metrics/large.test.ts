@@ -11,7 +11,7 @@ const METRICS = "ada/mnist/experiments/42/metrics";
 
 const time = (second: number) => new Date(second * 1_000).toISOString();
 
-/** Records of a metric, the value of each its index; so many in a row have the same time. */
+/** Records of a metric; the value of each is its index. `equal` of them in a row have the same time. */
 const recordings = (count: number, equal = 1) =>
   Array.from({ length: count }, (_, index) => ({
     id: index + 1,
@@ -21,8 +21,8 @@ const recordings = (count: number, equal = 1) =>
   }));
 
 /**
- * The page that a request asks for; without a limit all rows. In each response another one of those with the same time comes first, as
- * in PostgreSQL.
+ * Returns the requested page, or all rows without a limit. The order of records with the same time changes with each response, as in
+ * PostgreSQL.
  */
 function createLister(rows: readonly { readonly created_at: string }[]) {
   const random = seeded(7);

@@ -28,7 +28,7 @@ async function explain({ ask }: Pick<Gateway, "ask">, document: string, variable
   return { ...answer.extensions.explain, answer };
 }
 
-/** The requests without what differs from one run to the next. */
+/** The requests without the values that differ between runs. */
 const untimed = ({ requests }: Explained) =>
   requests.map(({ startMs, waitedMs, waitedFor, durationMs, bytes, ...rest }) => {
     expect([startMs, waitedMs, durationMs, bytes]).toEqual(Array(4).fill(expect.any(Number)));
@@ -37,7 +37,7 @@ const untimed = ({ requests }: Explained) =>
     return rest;
   });
 
-/** What goes side by side arrives in any order. */
+/** Sorts the requests, because parallel ones arrive in any order. */
 const inOrder = (requests: readonly Readonly<Record<string, unknown>>[]) =>
   requests.toSorted((one, other) =>
     `${one["template"]}${one["fields"]}`.localeCompare(`${other["template"]}${other["fields"]}`),

@@ -133,13 +133,13 @@ describe("the gateway's metrics", () => {
     const { clock, advance } = fakeClock();
     const upstream = await startFake(() => ({ json: { username: "ada" } }));
     const gateway = await startGateway({ upstream, clock });
-    /** The values of some names and of `other`; none of those that are not named. */
+    /** The values of some names, then of `other`. Undefined for names without a sample. */
     const valuesOf = async (...names: readonly string[]) => {
       const lines = await linesOf(gateway.url, "rungraph_client_operations_total");
       const valueOf = (sample: string) => lines.find((line) => line.startsWith(`${sample} `))?.split(" ")[1];
       return [...names.map(sampleOf), other].map(valueOf);
     };
-    // Who has the name of what is not told apart takes no place, and gives none.
+    // A client with the reserved name `other` takes no place, and frees none.
     await send(gateway, "other", "other");
     for (let name = 0; name < 100; name++) await send(gateway, `V${name}`);
     advance(599_999);
@@ -150,7 +150,7 @@ describe("the gateway's metrics", () => {
     advance(1);
     for (const name of ["New", "New"]) await send(gateway, name);
     expect(await valuesOf("New", "V0", "V1", "V2")).toEqual(["2", "2", undefined, "1", "2"]);
-    // A name that comes back begins anew.
+    // A name that returns starts again at 1.
     await send(gateway, "V1");
     expect(await valuesOf("V1")).toEqual(["1", "2"]);
   });

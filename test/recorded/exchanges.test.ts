@@ -3,10 +3,10 @@ import { everyNth } from "../support/cases.ts";
 import { answerTo, RECORDED_ROWS } from "./recorded-rows.ts";
 import { readRecording } from "../support/replay.ts";
 
-/** What the gateway does not offer: saved searches, chart views, activity. */
+/** Endpoints that the gateway does not offer: saved searches, chart views, activity. */
 const LEFT_OUT = /\/(?:searches|chartviews|activitylogs|historylogs)\b/;
 
-/** Requests that were recorded in another form: a numbered page is read with a row more at each side, for rows with equal dates. */
+/** Requests that were recorded in another form: for rows with equal dates, a numbered page is read with one more row at each side. */
 const ASKED_OTHERWISE = /list limit (?:2 )?offset|of a group, second page/;
 
 describe.each([

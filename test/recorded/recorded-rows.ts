@@ -6,21 +6,21 @@ import { recordedReads } from "./recorded-server.ts";
 import { type Line, lineOf, plain, startReplay } from "../support/replay.ts";
 import rows from "./rows.json" with { type: "json" };
 
-/** The operation that asks for a recorded exchange. */
+/** The operation that causes a recorded exchange. */
 export interface Asked {
   readonly query: string;
-  /** The exchange of the same file that is asked for as well, and whose answer is told where that of the first is empty. */
+  /** Another exchange of the same file that the operation causes. Its response is expected where that of the first is empty. */
   readonly behind?: string;
-  /** What is told, where that is not the recorded answer field by field. */
+  /** The expected data, where it is not the recorded response field by field. */
   readonly reported?: unknown;
-  /** The place of the error when the server refuses, and what is there besides. By default it is a list or a mutation. */
+  /** The path of the error when the server refuses, and the other data. By default the path is a list or a mutation. */
   readonly refused?: { readonly at: string; readonly data: unknown };
   readonly profile?: string;
 }
 
 const { fragments, ...files } = rows;
 
-/** How each exchange of some recordings is asked for, or why no field asks for it. */
+/** The operation for each exchange of some recordings, or the reason why no field causes it. */
 // Safe: the file has nothing else.
 export const RECORDED_ROWS = files as unknown as Readonly<
   Record<string, Readonly<Record<string, Asked | string>>>
@@ -52,7 +52,7 @@ const NOT_FOUND: unknown = expect.stringMatching(/^Not found: [-\w./ ]+\.$/);
 const NOT_OFFERED: unknown = expect.stringMatching(/^This server does not offer \w+ \S+\.$/);
 const FAILED: unknown = expect.stringMatching(/^The server failed at \w+ \S+\.$/);
 
-/** The error of what the server refused, in the words of the server unless it crashed or has not found it. */
+/** The error for a refused request: in the words of the server, unless it crashed or did not find the record. */
 function refusalOf({ method, status, json }: Line, at: string) {
   const { detail } = Object(json ?? {}) as { readonly detail?: string };
   const words = Array.isArray(json) ? json.join(" ") : (detail ?? `The service answered ${status}.`);
@@ -63,7 +63,7 @@ function refusalOf({ method, status, json }: Line, at: string) {
   return { at, code, message, upstream: { method, status } };
 }
 
-/** Asks for recorded exchanges, which are all that the service knows, and compares what was sent with them. */
+/** Runs the operation against a service that has only the recorded exchanges, and compares the sent requests with them. */
 async function replay(lines: readonly Line[], document: string, profile: string) {
   const upstream = await startReplay(lines);
   const { ask } = await startGateway({
@@ -83,14 +83,14 @@ async function replay(lines: readonly Line[], document: string, profile: string)
   return outcome;
 }
 
-/** Asks for an exchange of a file: what the gateway gives, and what of that the recording tells. */
+/** Runs the operation of an exchange. Returns the result of the gateway, and the result that the recording leads to expect. */
 export async function answerTo(file: readonly Line[], name: string, row: Asked, profile: string) {
   const { query, behind } = row;
   const list = { at: "thing.list", data: { list: null } };
   const { refused = query.startsWith("mutation") ? { at: "thing", data: null } : list } = row;
   const line = lineOf(file, name);
   const besides = behind === undefined ? [] : [lineOf(file, behind)];
-  // The caller's name is read first, as release 0.2.0 told it.
+  // The caller's name is read first, in the form of release 0.2.0.
   const viewer = { ...lineOf(recordedReads, "user me alice"), headers: line.headers };
   const document = withFragments(query);
   const lines = [...(query.includes("viewer") ? [viewer] : []), line, ...besides];
@@ -98,7 +98,7 @@ export async function answerTo(file: readonly Line[], name: string, row: Asked, 
   const isReported = line.status < 300 || row.reported !== undefined;
   if (!isReported)
     return { given, recorded: { data: { thing: refused.data }, errors: [refusalOf(line, refused.at)] } };
-  // Safe: what is asked for was answered with objects.
+  // Safe: the requests were answered with objects.
   const answer = (line.json ?? besides[0]?.json) as Row;
   const data = row.reported === undefined ? dataOf(document, answer) : { thing: row.reported };
   return { given, recorded: { data, errors: [] } };

@@ -16,12 +16,12 @@ import USELESS from "./useless-certificate.json" with { type: "json" };
 const QUERY = `{ viewer { isSuperuser } job(id: "ada.mnist.jobs.3") { logs { text } } }`;
 const ANSWER = { data: { viewer: { isSuperuser: true }, job: { logs: { text: "step 1\n" } } } };
 
-/** What `askAll` gives when nothing is in the way. */
+/** The result of `askAll` when nothing is in the way. */
 const ALL = { answer: ANSWER, file: "200 step 1\n" };
 
 const DOWNLOAD = `/downloads/${globalId("Job:ada/mnist/3")}/logs`;
 
-/** A gateway in front of this address, asked for a record, a log window and a download. */
+/** Reads a record, a log window and a download through a gateway in front of this address. */
 async function askAll(url: string, env: Record<string, string>) {
   const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_URL: url, ...env } });
   const answer = await gateway.ask(QUERY);
@@ -39,7 +39,7 @@ interface Made {
   readonly ofService?: Parameters<typeof makeAuthority>[0];
 }
 
-/** What was logged of a certificate that is not trusted. Which code it is depends on the OpenSSL of Node. */
+/** The log line about an untrusted certificate. Its code depends on the OpenSSL of Node. */
 const UNTRUSTED = /"cause":"[A-Z_]+","msg":"a request to the service failed"/;
 
 const PATHS = ["/api/v1/ada/mnist/jobs/3/logs", "/api/v1/ada/mnist/jobs/3/logs", "/api/v1/users/"];
@@ -99,7 +99,7 @@ describe("with UPSTREAM_PROXY", () => {
     const tunnel = `CONNECT ${SERVICE_HOST}:${port}`;
     expect(proxy.lines()).toEqual([tunnel, tunnel, tunnel]);
     expect(proxy.requests().some(({ headers }) => "proxy-authorization" in headers)).toBe(false);
-    // What opens a tunnel in time does not cut it off later.
+    // The timeout for opening a tunnel does not cut it off later.
     const timers = set.mock.results.filter((_, index) => set.mock.calls[index]?.[1] === 54_321);
     expect(timers.length).toBeGreaterThan(2);
     for (const { value } of timers) expect(cleared.mock.calls.flat()).toContain(value);
