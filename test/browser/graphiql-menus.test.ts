@@ -28,7 +28,7 @@ reportMissingBrowser("the tests of the menus of the GraphiQL page");
 
 const open = shareGraphiql();
 
-/** What axe finds at fault in the page as it is now, or only in its colours. */
+/** The faults that axe finds in the page as it is now, in all rules or only in its colours. */
 async function faultsOf(page: Page, isOfColours = false) {
   await page.evaluate(axe.source);
   const rules = isOfColours ? `document, { runOnly: ["color-contrast"] }` : "";
@@ -57,7 +57,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
       await menu.getByRole("searchbox").fill(words);
       expect(await menu.locator("li strong").allTextContents()).toContain(name);
     }
-    // Two lines of what each is about.
+    // Two lines of each description.
     const heightOf = async (span: Locator) => (await span.boundingBox())?.height ?? 0;
     const heights = await Promise.all((await menu.locator("li span").all()).map(heightOf));
     expect(Math.max(...heights)).toBeGreaterThan(30);
@@ -94,7 +94,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     }
     await choose(page, "GroupGraph");
     await reload(page, "GroupGraph");
-    // What stands in a tab already is found there.
+    // An operation that is already in a tab is opened there.
     await openOperation(page, "Origin");
     await openOperation(page, "GroupGraph");
     expect(await page.getByRole("tab").allTextContents()).toEqual(names);
@@ -139,7 +139,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
       await page.evaluate(`navigator.clipboard.writeText("")`);
       await click(page, menu.getByRole("button", { name: label }));
       await menu.getByText(/^Copied/).waitFor();
-      // What is told may be of the copy before.
+      // The message may be about an earlier copy.
       const read = () => page.evaluate<string>(`navigator.clipboard.readText()`);
       await expect.poll(read, SHOWN).not.toBe("");
       return read();
@@ -151,7 +151,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
       });
       return stdout;
     };
-    /** What the programs print that are copied, each run as it was copied. */
+    /** The output of the copied programs, each run exactly as it was copied. */
     const printed = async () => [
       await execute("sh", await copied("Copy as cURL")),
       // Node takes code with `await` from the command line as a module only.

@@ -10,12 +10,12 @@ export function shareGraphiql() {
   const openPage = shareBrowser();
   return async (url: string, viewport = WIDE, first = "Welcome", options: BrowserContextOptions = {}) => {
     const page = await openPage({ viewport, ...options });
-    // The browser has no internet: whatever does not come from the gateway does not come.
+    // The browser has no internet: every request to a host other than the gateway fails.
     const elsewhere: string[] = [];
     page.on("request", (request) => {
       if (new URL(request.url()).origin !== new URL(url).origin) elsewhere.push(request.url());
     });
-    // What the browser complains of: refused by the content security policy, or thrown.
+    // Errors of the browser: refused by the content security policy, or thrown.
     const complaints: string[] = [];
     page.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());
@@ -27,7 +27,7 @@ export function shareGraphiql() {
   };
 }
 
-/** What a page does when a button is pressed shows within a few of its frames. */
+/** Waits for a few frames, after which the effect of a pressed button is visible. */
 const FRAMES = `new Promise((resolve) => {
   const wait = (frames) => (frames === 0 ? resolve() : requestAnimationFrame(() => wait(frames - 1)));
   wait(8);
@@ -57,7 +57,7 @@ export const run = (page: Page) => click(page, page.getByRole("button", { name: 
 const chosen = (page: Page, name: string) =>
   expect.poll(() => tabOf(page, name).getAttribute("aria-selected"), SHOWN).toBe("true");
 
-/** Clicks on a tab, which is the chosen one then. The hand slides along the tab: that is no wish to move it. */
+/** Clicks on a tab, which is then the active one. The pointer slides along the tab: that must not drag it. */
 export async function choose(page: Page, name: string): Promise<void> {
   await press(page, tabOf(page, name), (width) => [5, width - 30]);
   await chosen(page, name);
@@ -72,7 +72,7 @@ export const shownIn = (page: Page) =>
     `monaco.editor.getModels().find(({ uri }) => uri.path.endsWith("response.json")).getValue()`,
   );
 
-/** Opens an operation of the list in a tab of its own. */
+/** Opens an operation of the list in a new tab. */
 export async function openOperation(page: Page, name: string): Promise<void> {
   const menu = menuOf(page, "Operations");
   await click(page, menu.locator("summary"));
@@ -100,7 +100,7 @@ export async function reload(page: Page, name: string): Promise<void> {
   await chosen(page, name);
 }
 
-/** Whether all of it lies within the window. */
+/** Whether the whole element is inside the window. */
 export async function isOnScreen(target: Locator, { width, height }: typeof WIDE): Promise<boolean> {
   const box = (await target.isVisible()) ? await target.boundingBox() : null;
   return (
@@ -108,7 +108,7 @@ export async function isOnScreen(target: Locator, { width, height }: typeof WIDE
   );
 }
 
-/** What the browser keeps. */
+/** The contents of the browser's storage. */
 export const storesOf = (page: Page) =>
   page.evaluate(() => ({
     local: JSON.stringify(globalThis.localStorage),

@@ -9,12 +9,12 @@ import KEYS from "./record-keys.json" with { type: "json" };
 import { type Line, readRecording, RECORDINGS } from "../support/replay.ts";
 
 /**
- * What a decoded value must be, worked out from the JSON that was recorded. The casts to `never` below hand it whatever
- * the service sent: another shape than the document's fails the comparison.
+ * Derives the expected decoded value from the recorded JSON. The casts to `never` below pass any JSON of the service: a shape that differs
+ * from the document's fails the comparison.
  */
 type Expected = (json: never) => unknown;
 
-/** The documented keys of an object, only those that arrived; some are decoded further. */
+/** The documented keys that an object has; some values are decoded further. */
 const keys =
   (names: string, further: Readonly<Record<string, Expected>> = {}) =>
   (json: object): object =>
@@ -31,15 +31,15 @@ const each = (item: Expected) => (list: readonly never[]) => list.map(item);
 const page = (item: Expected) => keys("count next results", { results: each(item) });
 
 /**
- * What records are decoded to, by their names: the tables of the document's "Resources and their fields", and our own. What a
- * status belongs to (`experiment`, `job`, `experiment_group`) is told by the path that was asked.
+ * Expected decoded records, by name: the tables of the document's "Resources and their fields", and our own. The path of the request
+ * decides what a status belongs to (`experiment`, `job`, `experiment_group`).
  */
 const RECORDS: Readonly<Record<string, Expected>> = {
   ...Object.fromEntries(Object.entries(KEYS).map(([name, known]) => [name, keys(known)])),
   cluster: keys(KEYS.cluster, { version_api: keys(KEYS.version), nodes: each(keys(KEYS.clusterNode)) }),
 };
 
-/** `page of kept job`: a page of what holds a job. */
+/** `page of kept job`: a page of records that contain a job. */
 function expectedOf(content: string): Expected {
   const [, isPage, isKept, name = ""] = /^(page of )?(kept )?(\w+)$/.exec(content) ?? [];
   const record = RECORDS[name];
@@ -65,7 +65,7 @@ const readers = new Map([...documented, ...readersOf([optional ?? {}])]);
 
 const answered = RECORDINGS.flatMap(readRecording).filter((line) => [200, 201].includes(line.status));
 
-/** What the lines of each row look like. Only users have projects: under other first words is something else. Ids are digits. */
+/** Patterns for the lines of each row. Only users have projects: other first words are another endpoint. Ids are digits. */
 const patterns = [...readers.keys()].map((row) => {
   const [method, path = ""] = row.replace(/\/$/, "").split(" ");
   const filled = path

@@ -8,12 +8,12 @@ import { nullAt } from "../support/incremental.ts";
 import { EXISTING_ROOTS, listOperation, operation, ROOTS, VARIABLES } from "../support/random-operations.ts";
 import { referencePlanner } from "./reference-planner.ts";
 
-/** What answers differently from one moment to the next. */
+/** Fields whose values differ from one moment to the next. */
 const LEFT_OUT = new Set(["durationSeconds", "ExperimentJob.logs"]);
 
 /**
- * The text of an answer without what differs from one request to the next. Of a null that came from below only its place
- * is kept: which errors below it are told depends on what failed first.
+ * The text of a response without the values that differ between requests. Of a null that was propagated from below only the path is kept:
+ * its reported errors depend on which field failed first.
  */
 function comparable(document: string, { data, errors = [] }: Answer<object>): string {
   const reported = errors.map((error) => {
@@ -33,7 +33,7 @@ function comparable(document: string, { data, errors = [] }: Answer<object>): st
 
 const isName = (key: string | number): boolean => typeof key === "string";
 
-/** Asks a planned gateway and one of graphql-js, in front of a service at which some addresses fail. */
+/** Sends operations to a gateway with plans and to one of graphql-js, in front of a service at which some paths fail. */
 async function startBoth(share: number, more: Record<string, string> = {}, areListsKept = false) {
   const env = { MAX_DEPTH: "30", ...more };
   const ask = await startTwo({ env }, { env, planner: referencePlanner }, ({ url }) =>
@@ -66,7 +66,7 @@ test("a response key called __proto__ works like any other", async () => {
 test.each([0, 0.1, 0.5])(
   "lists with shared records match graphql-js with %d of addresses failing",
   async (share) => {
-    // Without lists by ids: of those the gateway remembers for a while that the service refused them.
+    // Without lists by ids: the gateway remembers for a while that the service refused such a list.
     const ask = await startBoth(share, { UPSTREAM_PROFILE: "polyaxon-0.2" }, true);
     await fc.assert(
       fc.asyncProperty(listOperation({ leftOut: LEFT_OUT, depth: 3 }), async (document) => {
@@ -78,7 +78,7 @@ test.each([0, 0.1, 0.5])(
   },
 );
 
-// Requests are not compared here: those that a failure makes needless are cancelled, early or late.
+// Requests are not compared here: a failure cancels the unnecessary ones, early or late.
 test.each([0, 0.1, 0.5])(
   "responses with missing records match graphql-js with %d of addresses failing",
   async (share) => {

@@ -24,8 +24,8 @@ import { createCompilation } from "../../src/engine/plan/compile.ts";
 import type { Planner } from "../../src/engine/plan/plan.ts";
 
 /*
- * Runs operations by graphql-js, which is the reference for the plan. What the plan works out before, and what is
- * prefetched, is worked out from `info`.
+ * Runs operations with graphql-js, the reference for the plan. Values that a plan prepares, and its prefetches, are derived from `info`
+ * here.
  */
 
 type Resolve = GraphQLFieldResolver<unknown, unknown>;
@@ -85,7 +85,7 @@ function compilationOf({ schema, fragments, variableValues }: GraphQLResolveInfo
   });
 }
 
-/** What is selected below a field, by walking the names of its selection. */
+/** The selections below a field, found by walking the names of its selection set. */
 function isSelectedIn(info: GraphQLResolveInfo): IsSelected {
   const below = (nodes: readonly FieldNode[], [name, ...rest]: readonly string[]): boolean => {
     const found: FieldNode[] = [];

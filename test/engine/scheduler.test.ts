@@ -63,7 +63,7 @@ const DOORS: readonly (readonly [name: string, permit: Permit])[] = [
 
 test.each(DOORS)("documents that arrive together are parsed over several ticks: %s", async (_name, send) => {
   const gateway = await startDemoGateway();
-  // What a door loads with its first request is loaded.
+  // The first request loads modules that are imported lazily.
   await send(gateway, [DOCUMENTS], () => {});
   stopwatchRuns();
   let inThisTick = 0;

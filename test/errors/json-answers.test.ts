@@ -6,7 +6,7 @@ import { type Answer, startGateway } from "../support/gateway.ts";
 import { firstCodeOf } from "../support/one-read.ts";
 import TEXTS from "./json-texts.json" with { type: "json" };
 
-/** A gateway in front of a service that answers as told. */
+/** A gateway in front of a service with a configurable response. */
 async function start() {
   let reported: Buffer = Buffer.from("");
   const service = await startFake(() => ({
@@ -15,7 +15,7 @@ async function start() {
   }));
   const { ask } = await startGateway({ upstream: service, env: { MAX_RESULT_BYTES: "100000000" } });
   return {
-    /** What is read of a text that is the value of a key, or the code of the error. */
+    /** The value that the gateway reads from the JSON text of a key, or the code of the error. */
     valueOf: async (text: string | Buffer) => {
       const bytes = typeof text === "string" ? Buffer.from(text) : text;
       reported = Buffer.concat([Buffer.from('{"id": 2, "declarations": {"it": '), bytes, Buffer.from("}}")]);

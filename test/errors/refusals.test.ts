@@ -20,7 +20,7 @@ import { PAGE } from "../support/replies.ts";
 import retryAfters from "./retry-after.json" with { type: "json" };
 import refusals from "./refusals.json" with { type: "json" };
 
-/* What callers read of an answer of the service; which codes there are for which operation tells the fault matrix. */
+/* The errors that callers receive for a response of the service. The fault matrix lists the codes of each operation. */
 
 interface Refusal {
   readonly reported: FakeResponse;

@@ -63,7 +63,7 @@ describe("an unexpected exception is masked and logged", () => {
       at: expect.arrayContaining([expect.stringMatching(/^src\/observability\/event-log\.ts:\d+:\d+$/)]),
       msg: "unexpected error",
     });
-    // Whatever fails here, a command was done or not.
+    // A command may have been done, no matter which part fails here.
     const query = `mutation { restartExperiment(id: "ada.mnist.42") { experiment { status } } }`;
     const command = await post(`${url}/graphql`, { query }, { authorization: `token ${SECRET_TOKEN}` });
     expect(await command.json()).toMatchObject({

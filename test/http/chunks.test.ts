@@ -13,7 +13,7 @@ const chunked = (text: string, size: number): string =>
 
 const END = "0\r\n\r\n";
 
-/** The head of a request whose body comes in chunks. */
+/** The head of a request whose body is sent in chunks. */
 const headOf = (start: string): string =>
   [
     `${start} HTTP/1.1`,
@@ -62,7 +62,7 @@ describe("bodies in many short chunks", () => {
     const { url } = await startBefore({});
     const { write, statuses, read } = await openRaw(url);
     const sent = headOf("POST /graphql") + chunked(body, size) + END;
-    // Who goes on sending after the answer may lose it.
+    // A client that continues to send after the response may lose it.
     for (let at = 0; at < sent.length && read() === ""; at += 1_000) {
       await write(sent.slice(at, at + 1_000));
       await setImmediate();

@@ -8,24 +8,24 @@ import { JSON_BODY, operationText } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { openRaw, WEB_SOCKET } from "./raw-socket.ts";
 
-/** The gateway as a process of its own, in front of a service that answers nobody before the test says so. */
+/** The gateway as a separate process, in front of a service that answers only when the test says so. */
 async function startProcess() {
   const service = await startHolding();
-  // What ends does so by itself.
+  // Long enough that nothing ends because of it.
   const settings = { DRAIN_TIMEOUT_MS: "3600000", UPSTREAM_URL: service.url };
   const { ended, err, printed, kill, url } = await startReady(settings);
   return {
     url: new URL(url).origin,
     ended,
     err,
-    /** Resolves when the service holds so many requests. */
+    /** Resolves when the service holds `count` requests. */
     asked: async (count: number) => {
       await vi.waitUntil(() => service.held.length === count, LONG_TIMEOUT);
       return service.held;
     },
     kill,
     terminate: () => kill("SIGTERM"),
-    /** Asks it to stop, and waits until it does not listen any more. */
+    /** Stops it, and waits until it does not listen any more. */
     stop: async () => {
       kill("SIGTERM");
       await printed(/"msg":"draining"/);
@@ -80,7 +80,7 @@ test("on SIGTERM stops listening, reports draining, finishes requests and exits 
   log?.end("last\n");
   expect(await (await underWay).json()).toEqual(RUNNING_ANSWER);
   expect(await logged).toBe("first\nlast\n");
-  // Connections that nobody uses any more are not waited for.
+  // Unused connections are not waited for.
   expect(await gateway.ended).toBe(0);
   expect(gateway.err()).not.toMatch(/^ {4}at /m);
 });
@@ -122,7 +122,7 @@ test("pending polls, silent WebSockets and idle connections do not delay shutdow
   // The stream ends without `complete` and without a fault.
   expect(await stream.next()).toBe(null);
   expect(await gateway.ended).toBe(0);
-  // Who waits for its next request is told nothing.
+  // An idle connection gets no response.
   expect(idle.read()).not.toContain(" 408 ");
   await socket.closed;
   expect(socket.read()).toContain("\u0003\ufffdGoing away");
@@ -143,9 +143,9 @@ test.each([
   log?.writeHead(200, { "content-type": "text/plain" }).write("begun");
   await gateway.stop();
   expect(await gateway.ended).toBe(0);
-  // That of Node, which comes much later, has no length.
+  // The 408 of Node, which is sent much later, has no length.
   expect(read()).toMatch(/^HTTP\/1\.1 408 [^]*content-length: 0/);
-  // It breaks off, and has nothing that looks like a part of it.
+  // The download breaks off, and nothing in it looks like its end.
   expect(download.read()).toMatch(/^HTTP\/1\.1 200 [^]*begun\r\n$/);
 });
 

@@ -10,7 +10,7 @@ import ACCEPTED from "./accepted.json" with { type: "json" };
 import PARAMETERS from "./parameters.json" with { type: "json" };
 import STATUSES from "./statuses.json" with { type: "json" };
 
-/* The forms of a request: methods, paths, media types, parameters. What GraphQL over HTTP asks of all servers, audits check. */
+/* The forms of a request: methods, paths, media types, parameters. Audits check the requirements of GraphQL over HTTP for all servers. */
 
 test("passes all 61 GraphQL over HTTP audits with default settings", async () => {
   const { url } = await startDemoGateway({ env: DEFAULTS });
@@ -76,7 +76,7 @@ test.each(ACCEPTED)("answers Accept $accept with $type, by GET and POST", async 
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, `${type}; charset=utf-8`]);
 });
 
-// docs/errors.md tells the same in words.
+// docs/errors.md describes the same in words.
 test.each([
   ...STATUSES,
   { what: "too long a document", body: { query: LONG }, code: "OPERATION_TOO_LARGE", older: 200, newer: 400 },
@@ -94,7 +94,7 @@ test.each([
   }
 });
 
-/** A gateway, and a way to send it bytes as they are, with what it answers. */
+/** A gateway, and a function that sends it raw bytes and returns the response. */
 async function start() {
   const { service: upstream, ...gateway } = await startBefore(() => undefined);
   const send = async (target: string, body?: string | Buffer) => {

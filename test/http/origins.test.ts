@@ -38,7 +38,7 @@ describe("pages of other origins", () => {
 
   test("get a preflight response that allows any header but no credentials", async () => {
     const { url, calls } = await startDemoGateway({ env: { CORS_ORIGINS: APP_ORIGIN } });
-    // Those that monitoring adds besides.
+    // Includes headers that monitoring adds.
     const asked = "authorization,baggage,content-type,sentry-trace,tracestate,x-datadog-trace-id";
     const wanted = { "access-control-request-method": "POST", "access-control-request-headers": asked };
     const preflight = (origin: string) =>

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { onTestFinished, vi } from "vitest";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 
-/** What a client sends with its request to go on by another protocol, WebSocket. */
+/** Headers of a request that switches to another protocol, WebSocket. */
 export const WEB_SOCKET =
   "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
 
@@ -22,7 +22,7 @@ export async function openRaw(target: string | number) {
     closed,
     read: () => read,
     write: (text: string) => new Promise<void>((done) => socket.write(text, () => done())),
-    /** The status lines of the answers, when there are so many and the last one ends so. */
+    /** The status lines of the responses, once there are `count` of them and the last one ends with `end`. */
     statuses: async (count: number, end = "") => {
       const found = () => read.split("HTTP/1.1 ").slice(1);
       await vi.waitUntil(() => found().length >= count && read.endsWith(end), LONG_TIMEOUT);

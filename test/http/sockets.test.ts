@@ -24,14 +24,14 @@ const LOG = "/downloads/Sm9iOmFkYS9tbmlzdC8y/logs";
 
 const startRunning = () => startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD });
 
-/** For whoever is to be let go: a time for the head of a request, and a longer one for the whole. */
+/** Limits for slow callers: a time for the head of a request, and a longer one for the whole. */
 const limitsOf = (deadlineMs: number) => ({
   headersTimeout: deadlineMs,
   requestTimeout: 1.5 * deadlineMs,
   timeout: 2 * deadlineMs,
 });
 
-/** A gateway whose callers may dawdle for as long as `limits` say, and else for minutes. */
+/** A gateway whose callers may be as slow as `limits` allow, by default for minutes. */
 async function start(
   service: { readonly url: string },
   limits: Partial<typeof SOCKET_LIMITS> = {},
@@ -49,7 +49,7 @@ async function start(
     ...limits,
   });
   const listed = listConnections(server);
-  // Kept weakly: they tell whether anything else keeps them.
+  // Kept weakly, to find out whether anything else keeps them.
   const responses: WeakRef<ServerResponse>[] = [];
   let connections = 0;
   let silences = 0;
@@ -79,10 +79,10 @@ async function start(
   };
 }
 
-/** What is sent at once, and what then, a byte now and then, without end. */
+/** The bytes that are sent at once, and then a text that is sent again and again, without end. */
 type Dawdler = readonly [first: string, more?: string];
 
-/** Opens a connection, dawdles, and gives what was answered when the gateway closes it. */
+/** Opens a connection and sends slowly. Returns the response once the gateway has closed the connection. */
 async function dawdle(port: number, [first, more]: Dawdler): Promise<string> {
   const { socket, closed, read } = await openRaw(port);
   socket.write(first);
@@ -134,7 +134,7 @@ test("closes 500 slow clients with 408 while answering all others", async () => 
       new Set(["HTTP/1.1 408 Request Timeout"]),
     );
     await vi.waitUntil(async () => (await gateway.open()) === 0, LONG_TIMEOUT);
-    // Nothing of them is kept.
+    // Nothing of the requests is kept in memory.
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     await vi.waitFor(() => {
@@ -165,7 +165,7 @@ test("answers a client that waits long, and disconnects one that never reads", a
   await vi.waitUntil(async () => (await gateway.open()) === 0, LONG_TIMEOUT);
 });
 
-/** Sends requests and leaves without waiting for what is answered. */
+/** Sends requests and disconnects without waiting for responses. */
 const LEAVE = `
   const { connect } = require("node:net");
   const [port, ...requests] = process.argv.slice(1);
@@ -180,7 +180,7 @@ test("clients that disconnect before being served cause no upstream requests", a
   const posted = `${HEAD}Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
   const target = `/graphql?${new URLSearchParams({ query: ASK_STATUS }).toString()}`;
   const got = `GET ${target} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`;
-  // The gateway's thread stands still meanwhile: they wait to be accepted, as under an overload.
+  // The gateway's thread is blocked meanwhile, so the connections wait to be accepted, as under an overload.
   const requests = Array.from({ length: 20 }, () => [posted, got]).flat();
   execFileSync(process.execPath, ["-e", LEAVE, `${gateway.port}`, ...requests]);
   await vi.waitUntil(() => gateway.responses.length === 41, LONG_TIMEOUT);

@@ -3,7 +3,7 @@ import { startBefore } from "../support/gateway.ts";
 import { ASK_STATUS, RUNNING_ANSWER } from "../support/one-read.ts";
 import { openRaw } from "./raw-socket.ts";
 
-/** What `curl --http2` and the `HttpClient` of Java send with their first request. */
+/** Headers of the first request of `curl --http2` and of Java's `HttpClient`. */
 const OFFER = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk";
 
 const BODY = JSON.stringify({ query: ASK_STATUS });
@@ -26,7 +26,7 @@ async function open(takesUpgrades = true) {
 test("answers a request that offers HTTP/2, then closes the connection", async () => {
   const { socket, closed, answers } = await open();
   socket.setNoDelay(true);
-  // Its body comes in pieces.
+  // Its body is sent in pieces.
   socket.write(POST + BODY.slice(0, 9));
   await new Promise((resolve) => void setImmediate(resolve));
   socket.write(BODY.slice(9));
@@ -47,7 +47,7 @@ test.each([true, false])(
     for (let count = 1; count <= 3; count++) socket.write(PLAIN + BODY);
     await answers(3);
     socket.write(`GET /healthz HTTP/1.1\r\nHost: a\r\n${OFFER}\r\n\r\n${PLAIN}${BODY}`);
-    // Which of both depends on the version of Node.js.
+    // The outcome depends on the version of Node.js.
     await expect(
       Promise.race([closed.then(() => "closed"), answers(5).then(() => "answered")]),
     ).resolves.toMatch(/./);

@@ -8,7 +8,7 @@ import { readFilter, type Said } from "./filter-reader.ts";
 import { startRows } from "./rows.ts";
 
 /*
- * Whatever a caller writes into a typed filter, the server reads conditions that it says, and the gateway compares the others.
+ * For any typed filter, the server gets the conditions that its language can express, and the gateway compares the others.
  */
 
 /** Text in which signs of the language are frequent. */
@@ -72,7 +72,7 @@ const set = (key: string, values: readonly string[] = [], isNegated = false): Sa
 const bound = (key: string, sign: string, value: string | number | undefined): Said[] =>
   value === undefined ? [] : [{ key, isNegated: false, sign, values: [value] }];
 
-/** What a filter says, in the order in which it is written. */
+/** The conditions of a filter, in the order in which they are written. */
 const saidBy = ({ createdAt, metrics = [], parameters = [], ...input }: Input): Said[] => [
   ...set("name", input.names),
   ...set("status", input.rawStatuses),

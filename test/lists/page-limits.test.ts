@@ -18,7 +18,7 @@ import FORGED from "./forged-cursors.json" with { type: "json" };
 
 const LIST = "Experiment.metrics";
 const PATH = "ada/mnist/experiments/42/metrics";
-/** What the mark of its cursors is made of. */
+/** The identity of the list, whose hash its cursors contain. */
 const MARKED = [
   "{owner}/{project}/experiments/{id}/metrics",
   { owner: "ada", project: "mnist", id: "42" },
@@ -66,7 +66,7 @@ test("metricSeries returns all points of a page longer than MAX_PAGE_SIZE", asyn
 });
 
 describe("a forged cursor", () => {
-  /** The cursor with a position of its own, and what tells that it belongs to the list. */
+  /** A cursor with a chosen position and the right hash of the list. */
   const forged = (text: string) =>
     opaque(`${text}#${createHash("sha1").update(JSON.stringify(MARKED)).digest("base64url").slice(0, 8)}`);
 
@@ -120,7 +120,7 @@ test("a cursor is refused with another order, filter or parent", async () => {
       expect.stringContaining("after: expected a cursor of this list"),
     ]);
   }
-  // The group alone is read, to know that it is there.
+  // Only the group is read, to check that it exists.
   expect(service.calls().length).toBeLessThanOrEqual(requests + 1);
 });
 

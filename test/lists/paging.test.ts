@@ -6,7 +6,7 @@ import { type Answer, startGateway } from "../support/gateway.ts";
 import { type Listed, listIn } from "../support/listed.ts";
 import { profileFile } from "../support/tracker.ts";
 
-/** A list of numbers, of which a page holds at most `most`, and at most `usual` when nobody says how many. */
+/** A list of numbers. A page has at most `most` of them, and at most `usual` without a limit in the request. */
 interface Numbers {
   length: number;
   most: number;
@@ -14,9 +14,9 @@ interface Numbers {
 }
 
 interface Way {
-  /** What a profile says of it. */
+  /** The list in a profile. */
   readonly profile: object;
-  /** A page of the list as such a server gives it. */
+  /** A page of the list in the form of such a server. */
   readonly answer: (numbers: Numbers, params: URLSearchParams) => unknown;
 }
 
@@ -65,9 +65,9 @@ const JOBS = `query ($first: Int, $after: String) { project(id: "ada.mnist") {
 
 interface Step {
   readonly first: number | null;
-  /** How many items of the page are taken: the walk goes on behind the last of them. */
+  /** How many items of the page are used: the walk continues after the last of them. */
   readonly taken: number;
-  /** Whether the gateway with the smaller MAX_PAGE_SIZE is asked. */
+  /** Whether the page is read from the gateway with the smaller MAX_PAGE_SIZE. */
   readonly isNarrow: boolean;
 }
 
@@ -120,7 +120,7 @@ test.each(Object.entries(WAYS))(
             expect([null, list.length]).toContain(totalCount);
             expect(pageInfo.hasPreviousPage).toBe(walked.length > 0);
             expect(edges.length).toBeLessThanOrEqual(Math.min(first ?? most, most));
-            // An empty page has no cursor to go on from.
+            // An empty page has no cursor to continue from.
             expect(edges.length === 0 && pageInfo.hasNextPage).toBe(false);
             const kept = edges.slice(0, taken);
             walked.push(...kept.map(({ node }) => `${node["internalId"]}`));

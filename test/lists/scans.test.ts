@@ -8,8 +8,8 @@ import { startRows } from "./rows.ts";
 import COMPARED from "./compared.json" with { type: "json" };
 
 /*
- * What the language of servers cannot say is found by a scan of the list, which tells how much it read and never counts what it
- * did not read: parameters that are no texts, and texts with signs of the language.
+ * A scan of the list finds conditions that the language of servers cannot express: parameters that are no texts, and texts with signs of
+ * the language. It reports how much it read, and never counts rows that it did not read.
  */
 
 /** Runs that have these parameters. */

@@ -88,7 +88,7 @@ describe("a log window", () => {
   });
 });
 
-/** Reads window after window until there is no more, at most so many. */
+/** Reads window after window to the end of the log, at most `most` of them. */
 async function walk(gateway: Gateway, maxBytes: number, most: number) {
   const windows: Awaited<ReturnType<typeof readWindowOf>>[] = [];
   let after: string | undefined;
@@ -198,7 +198,7 @@ const held = (): number => {
   return process.memoryUsage().arrayBuffers;
 };
 
-/** Reads a window of a log in pieces, and tells the most megabytes of buffers that were held meanwhile. */
+/** Reads a window of a log in pieces. Returns the maximum size of buffers in memory meanwhile, in megabytes. */
 async function watch(count: number, pieceAt: (index: number) => Buffer, wanted: WindowRequest) {
   const before = held();
   let most = 0;
@@ -212,11 +212,11 @@ async function watch(count: number, pieceAt: (index: number) => Buffer, wanted: 
   return { window, megabytes: most / MEGABYTE };
 }
 
-/** A piece as a socket gives it, and a byte in a buffer of 8 kB. */
+/** A piece as a socket delivers it, and a byte in a buffer of 8 kB. */
 const ofSocket = () => Buffer.alloc(65_536, "lin\n");
 const crumb = (index: number) => Buffer.alloc(8_192, "lin\n").subarray(index % 4, (index % 4) + 1);
 
-// Not through the door: what is held meanwhile can be seen only between two pieces.
+// Not over HTTP: memory can be measured only between two pieces.
 describe("a window retains little more memory than its bytes", () => {
   test.each([
     [

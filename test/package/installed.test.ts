@@ -52,7 +52,7 @@ describe("the package in an empty folder", () => {
     expect(files.length).toBeGreaterThan(4);
     for (const [, file = ""] of files) expect((await fetch(new URL(file, url))).status).toBe(200);
     kill("SIGTERM");
-    // What it prints ends with the gateway, which may live longer than npx.
+    // Its output ends with the gateway, which may live longer than npx.
     await ended;
     expect(out()).toContain('"draining"');
     expect(err()).toBe("");
@@ -115,7 +115,7 @@ createServer(gateway.handler).on("upgrade", gateway.upgrade);
 await gateway.close();
 // @ts-expect-error no such setting
 await createGateway({ UPSTREM_URL: "https://tracker.example.com" });
-// @ts-expect-error a server listens by itself
+// @ts-expect-error only a server listens
 await createGateway({ PORT: 4000 });
 `;
 

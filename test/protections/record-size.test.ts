@@ -4,7 +4,7 @@ import { startGateway } from "../support/gateway.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 import { longestShareOf, timesOf } from "../support/turns.ts";
 
-/* The work for a record is bounded by its bytes: what it has of one thing is not walked for each of another. */
+/* The work for a record is bounded by its bytes: no nested loops over two parts of it. */
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 const named = (count: number, name = "p") =>
@@ -15,7 +15,7 @@ const times = (count: number, selection: string) =>
     .map((index) => `a${index}: ${selection}`)
     .join(" ");
 
-/** A gateway before a service with these answers, by the ends of their paths. They are kept: what is measured is the rest. */
+/** A gateway in front of a service with these responses, by the ends of their paths. They are cached, so that only the rest is measured. */
 async function start(answers: Readonly<Record<string, unknown>>) {
   const service = await startFake(({ path }) => {
     const [at = ""] = pathIn(path).split("?");
@@ -51,7 +51,7 @@ const ofList = (selection: string, lists?: Lists, project = "mnist") =>
 const summaryOf = (selection: string, lists?: Lists, project?: string) =>
   ofList(` { summary { ${selection} } }`, lists, project);
 
-/** What costs little, and what may not cost much more, with these answers of the service. */
+/** A cheap operation, and one that must not cost much more, with these responses of the service. */
 type Case = readonly [answers: Readonly<Record<string, unknown>>, little: Sent, much: Sent];
 
 const run = (given: object) => ({ "experiments/1/": row(1, { last_status: "running", ...given }) });

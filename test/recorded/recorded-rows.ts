@@ -83,7 +83,7 @@ async function replay(lines: readonly Line[], document: string, profile: string)
   return outcome;
 }
 
-/** Runs the operation of an exchange. Returns the result of the gateway, and the result that the recording leads to expect. */
+/** Runs the operation of an exchange. Returns the result of the gateway, and the expected result according to the recording. */
 export async function answerTo(file: readonly Line[], name: string, row: Asked, profile: string) {
   const { query, behind } = row;
   const list = { at: "thing.list", data: { list: null } };

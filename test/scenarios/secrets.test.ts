@@ -10,14 +10,14 @@ import { post } from "../support/raw-requests.ts";
 import { commands } from "../support/commands.ts";
 import MISTAKES from "./mistakes.json" with { type: "json" };
 
-/** What must never be repeated. None has a character that is refused anyway, and each is written differently in a URL. */
+/** Secrets that must never be repeated. None has a character that is refused anyway, and each is written differently in a URL. */
 const TOKEN = "c4nary.Token+t0=";
 const PASSWORD = "c4nary pässword&=";
 const PIN = 81_425_364_758;
-/** What login gives. */
+/** The token that login returns. */
 const NEW_TOKEN = "c4nary.New+t0ken=";
 
-/** A text in base64, wherever in a longer text it may stand: what of it is the same for all neighbours. */
+/** A text in base64, at any offset in a longer text: the part that does not depend on its neighbours. */
 function inBase64(secret: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const whole = Buffer.from(" ".repeat(before) + secret).toString("base64");
@@ -29,7 +29,7 @@ function inBase64(secret: string): string[] {
   });
 }
 
-/** Everything that would give a secret away. */
+/** All forms that would disclose a secret. */
 const formsOf = (secret: string) => [
   secret,
   encodeURIComponent(secret),
@@ -40,10 +40,10 @@ const formsOf = (secret: string) => [
 
 const FORMS = [...new Set([TOKEN, PASSWORD, `${PIN}`, NEW_TOKEN].flatMap(formsOf))];
 
-/** The forms of the secrets that a text holds. */
+/** The forms of the secrets in a text. */
 const hits = (words: string) => FORMS.filter((form) => words.includes(form));
 
-/** All that can be selected without arguments, so many objects deep; not the log, which is passed on as it is. */
+/** All fields without required arguments, `depth` objects deep. The log is left out, because it is passed on unchanged. */
 function selectionOf(type: GraphQLObjectType, depth: number): string {
   const fields = Object.values(type.getFields()).flatMap((field) => {
     const named = getNamedType(field.type);
@@ -54,7 +54,7 @@ function selectionOf(type: GraphQLObjectType, depth: number): string {
   return `{ __typename ${fields.join(" ")} }`;
 }
 
-/** Every command of the document with all that it can tell. */
+/** Every command of the document with its whole payload. */
 const operations = commands.map(({ name, mutation }) => {
   const payload = getNamedType(schema.getMutationType()?.getFields()[name]?.type);
   const given = mutation.replace('"ada-demo"', JSON.stringify(PASSWORD));
@@ -76,7 +76,7 @@ const mutations = (): readonly string[] => [
   ),
 ];
 
-/** Sends mutations at once as one caller, and gives everything that comes back, headers included. */
+/** Sends mutations at once as one caller. Returns all responses as text, headers included. */
 async function sayAll(url: string, these = mutations()): Promise<string> {
   const said = await Promise.all(
     these.map(async (query) => {
@@ -90,12 +90,12 @@ async function sayAll(url: string, these = mutations()): Promise<string> {
 /** The one place where the new token belongs. */
 const withoutNewToken = (said: string) => said.replace(`"token":"${NEW_TOKEN}"`, "");
 
-/** What the service was told of secrets. */
+/** The secrets in a request to the service. */
 const echoOf = ({ headers, body }: Seen) => `${headers["authorization"] ?? ""} ${body}`.trim();
 const parsed = (body: string): object => (body === "" ? {} : (JSON.parse(body) as object));
 const escaped = (words: string) => words.replaceAll("&", "&amp;");
 
-/** How a service can repeat what it was told. */
+/** Ways in which a service can repeat a request. */
 const ECHOES: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
   ["in a detail of nothing else", (seen) => ({ json: { detail: echoOf(seen) } })],
   ["in the messages of no field", (seen) => ({ json: { non_field_errors: [`${echoOf(seen)} is wrong.`] } })],
@@ -152,7 +152,7 @@ const ECHOES: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
 
 const STATUSES = [302, 400, 401, 403, 404, 429, 500];
 
-/** What a service answers that does what it is asked. */
+/** The response of a service that does what was requested. */
 const accepting: FakeResponse = { status: 201, json: { id: 77, token: NEW_TOKEN } };
 
 describe("secrets that the service repeats in its refusals are not passed on", () => {
@@ -191,7 +191,7 @@ describe("secrets that the service repeats in its refusals are not passed on", (
   });
 });
 
-/** Services that answer each request with success, and with what cannot be used. */
+/** Services that respond to each request with success and an unusable body. */
 const USELESS: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
   ["text", (seen) => ({ text: echoOf(seen) })],
   ["half of a JSON answer", (seen) => ({ text: `{"id": "${echoOf(seen)}` })],

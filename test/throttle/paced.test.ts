@@ -27,7 +27,7 @@ const watch = (gateway: Gateway, id: number) =>
     query: `subscription { runUpdated(id: "ada.mnist.experiments.${id}") { run { status } } }`,
   });
 
-/** The data of the first event that has any: after a minute those that wait are told why. */
+/** The data of the first event that has any. After a minute, waiting operations receive the reason. */
 async function firstData({ next }: Subscriber) {
   for (let event = await next(); event; event = await next()) if (event.data) return event.data;
   return null;
@@ -43,7 +43,7 @@ async function settle<Value>(
   promise.finally(() => (isSettled = true)).catch(() => {});
   for (;;) {
     await vi.waitUntil(() => isSettled || timers().length > 0, LONG_TIMEOUT);
-    // What was sent is answered before the time goes on.
+    // Sent requests are answered before the clock advances.
     const running = () => metricOf(gateway, "rungraph_upstream_requests_running");
     await vi.waitUntil(async () => isSettled || (await running()) === 0, LONG_TIMEOUT);
     if (isSettled) return promise;
@@ -91,7 +91,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     const { data, errors = [] } = await gateway.ask(statusesOf(upTo(29)));
     const nulls = Object.entries(data as object).flatMap(([name, run]) => (run === null ? [[name]] : []));
     expect(nulls).toHaveLength(14);
-    // One error, however many reads come too late.
+    // One error, even for several late reads.
     expect(errorsOf({ data, errors })).toEqual([
       failure("of16", "RATE_LIMITED", "The service allows no more requests for now.", {
         upstream: STATUS_UPSTREAM,
@@ -100,7 +100,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
       }),
     ]);
     expect([service.seen().length, service.refused()]).toEqual([15, 0]);
-    // What can be allowed within it waits.
+    // Requests that can be allowed within the timeout wait.
     expect(firstCodeOf(await settle(askFor(gateway, statusOf(31)), time, gateway))).toBe("ok");
   });
 
@@ -159,7 +159,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     expect(await metricOf(gateway, "rungraph_operations_running")).toBe(4);
     const answers = await settle(Promise.all(waiting), time, gateway);
     expect(answers.map(({ errors }) => errors)).toEqual(answers.map(() => undefined));
-    // They have given back what they had: all places are free.
+    // All places are free again.
     expect(await metricOf(gateway, "rungraph_operations_running")).toBe(0);
     expect(await others()).toEqual(["ok", "ok", "ok", "ok"]);
   });
@@ -279,7 +279,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   });
 
   test.each([
-    // The fourth would go after one of those that wait.
+    // The fourth would be sent after a waiting one.
     { polls: "wait", timeoutMs: "300000", answered: 3 },
     { polls: "cannot wait", timeoutMs: "12000", answered: 4 },
   ])("reserves the last quarter for queries when polls $polls", async (each) => {

@@ -22,7 +22,7 @@ const STALE_ANSWER = (ageSeconds: number) => ({
   extensions: { stale: [{ path: ["experiment"], ageSeconds }] },
 });
 
-/** A service that answers until it is told what else to answer. */
+/** A service that answers until the test changes its response. */
 async function startFailing(env: Record<string, string> = {}) {
   let trouble: ((path: string) => FakeResponse | Promise<FakeResponse>) | null = null;
   const service = await startFake(({ path, method }) => {
@@ -158,7 +158,7 @@ describe("no earlier response is returned", () => {
     const run = { status: "RUNNING", buildJob: { status: "RUNNING" } };
     expect(await first.next()).toEqual({ data: { runUpdated: { run } } });
     fail((path) => (path.includes("builds") ? status(503) : answer(path)));
-    // Who comes later is told the present state at once.
+    // A later subscriber receives the current state at once.
     const second = await (await watch()).next();
     expect(second?.data).toEqual({ runUpdated: { run: { ...run, buildJob: null } } });
     expect(second?.errors?.map(({ extensions }) => extensions["code"])).toEqual(["UPSTREAM_UNAVAILABLE"]);

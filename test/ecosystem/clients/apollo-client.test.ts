@@ -24,7 +24,7 @@ const InterfacesDocument: TypedDocumentNode<{
   readonly schema: { readonly types: readonly (Named & { possibleTypes: readonly Named[] | null })[] };
 }> = gql(`query Interfaces { schema: __schema { types { name possibleTypes { name } } } }`);
 
-/** What the cache has to know of interfaces and unions, as the gateway itself tells it. */
+/** The possible types of interfaces and unions, which the cache needs, from the gateway's introspection. */
 async function askPossibleTypes(uri: string): Promise<Record<string, string[]>> {
   const asking = new ApolloClient({ link: new HttpLink({ uri }), cache: new InMemoryCache() });
   const { data } = await asking.query({ query: InterfacesDocument });
@@ -35,7 +35,7 @@ async function askPossibleTypes(uri: string): Promise<Record<string, string[]>> 
   return Object.fromEntries(abstract);
 }
 
-/** A client of a gateway of its own. Nobody is signed in before `signIn`. */
+/** A client of a new gateway. Nobody is signed in before `signIn`. */
 async function startClient() {
   const { url, calls, demo } = await startDemoGateway();
   const uri = `${url}/graphql`;
@@ -148,7 +148,7 @@ test("a mutation response updates a watched query without another request", asyn
     ["The best", "RUNNING"],
     ["The best", "STOPPING"],
   ]);
-  // The three are the commands, and what they select of the record afterwards.
+  // These three are the commands, and the reads of their selections afterwards.
   expect(calls()).toEqual([
     "GET ada/mnist/jobs/2/",
     "PATCH ada/mnist/experiments/42/",
@@ -193,7 +193,7 @@ test("a refused login is not UNAUTHENTICATED; a successful one returns the token
   expect(calls()).toEqual([]);
 
   signIn(data?.login?.token);
-  // What an earlier caller was refused is in the cache, too.
+  // The cache also contains the error of the earlier caller.
   await client.clearStore();
   expect((await askViewer()).data).toEqual({
     viewer: { __typename: "User", id: "VXNlcjphZGE", email: "ada@example.com" },

@@ -15,7 +15,7 @@ const READABLE = [
   "x-total-count",
 ];
 
-/** The page of a run: the addresses of its downloads as GraphQL tells them, and the header that ada sends with everything. */
+/** The page of a run: the URLs of its downloads from GraphQL, and the header that ada sends with every request. */
 async function startPage(env: Record<string, string> = {}) {
   const { url, calls, demo } = await startDemoGateway({ env });
   const headers = { authorization: `token ${tokenOf(demo, "ada")}` };
@@ -29,14 +29,14 @@ async function startPage(env: Record<string, string> = {}) {
   return { ...experiment, graphqlUrl: `${url}/graphql`, client, headers, calls };
 }
 
-/** Asks as a browser does on behalf of a page, before it sends what the page wants to send. */
+/** Sends the preflight request of a browser for a page's request. */
 const preflight = (url: string, origin: string, method: string, headers: string) =>
   fetch(url, {
     method: "OPTIONS",
     headers: { origin, "access-control-request-method": method, "access-control-request-headers": headers },
   });
 
-/** What a browser lets a page do, by the CORS headers of an answer. */
+/** The permissions in the CORS headers of a response. */
 const grantOf = ({ headers }: Response) => ({
   origin: headers.get("access-control-allow-origin"),
   methods: headers.get("access-control-allow-methods"),

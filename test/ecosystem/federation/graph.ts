@@ -3,7 +3,7 @@ import type { Answer } from "../../support/gateway.ts";
 import { toSupergraph } from "./composers.ts";
 import { type ModelRow, startModelRegistry, startNotes, startRungraph, type Subgraph } from "./subgraphs.ts";
 
-/** Starts a router for a supergraph, until the test ends, and gives the address that it answers at. */
+/** Starts a router for a supergraph, until the test ends. Returns its address. */
 export type StartRouter = (supergraph: string) => Promise<string>;
 
 interface GraphOptions {
@@ -14,13 +14,13 @@ interface GraphOptions {
   readonly env?: Record<string, string>;
   /** Subgraphs beside the gateway, the registry of models and the notes. */
   readonly others?: readonly Subgraph[];
-  /** What this gateway is called in the supergraph. */
+  /** Name of this gateway in the supergraph. */
   readonly name?: string;
   /** The schema of the notes. */
   readonly sdlOfNotes?: string;
 }
 
-/** A router in front of our gateway and the subgraphs of the test. `ask` is signed in as ada unless told otherwise. */
+/** A router in front of our gateway and the subgraphs of the test. `ask` is signed in as ada by default. */
 export async function startGraph(startRouter: StartRouter, options: GraphOptions = {}) {
   const { models = [], pinned = [], env = {}, others = [], name, sdlOfNotes } = options;
   const rungraph = await startRungraph(env, name);

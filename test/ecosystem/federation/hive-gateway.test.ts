@@ -16,14 +16,14 @@ interface Recipe {
 }
 
 const startRouter: StartRouter = async (supergraph) => {
-  // The page says what its files export.
+  // The page defines the exports of its files.
   const recipe = (await importSnippet("docs/federation.md", "hive-gateway.ts")) as Recipe;
   const { url, stop } = await recipe.startHiveGateway(supergraph, 0);
   onTestFinished(stop);
   return url;
 };
 
-/** Hive Gateway with the engine that it has unless told otherwise. */
+/** Hive Gateway with its default engine, unless another one is given. */
 const startDefault: StartRouter = async (supergraph) => {
   const gateway = createGatewayRuntime({
     supergraph,
@@ -42,9 +42,9 @@ const startDefault: StartRouter = async (supergraph) => {
 const PINNED = ["Job:ada/mnist/1", "Job:ada/mnist/999"];
 const NOT_NULLABLE = NOTES.replace("[Run]", "[Run!]");
 
-// What docs/federation.md tells of its faults. Where one is mended, its test fails and can go, with its row there.
+// The faults in docs/federation.md. When one is fixed, its test fails and can be removed with its row there.
 describe("with Hive Router's planner", () => {
-  // Without FULL another router stands for it.
+  // Without FULL another router stands in for it.
   if (isFull) tellStories(startRouter);
 
   test("a subgraph sorted before the gateway cannot narrow runs to kinds", async () => {

@@ -19,7 +19,7 @@ function numbers(from: number, to: number): number[] {
 export const codesOf = ({ errors = [] }: Answer<unknown>): Record<string, unknown> =>
   Object.fromEntries(errors.map(({ path = [], extensions }) => [path.join("."), extensions["code"]]));
 
-/** What holds whatever router stands in front. */
+/** Tests that pass with any router in front. */
 export function tellStories(startRouter: StartRouter): void {
   test("one query reaches the experiments behind the models, their builds, and the notes on both", async () => {
     const { ask, calls } = await startGraph(startRouter, { models: MODELS });

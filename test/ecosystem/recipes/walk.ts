@@ -20,7 +20,7 @@ const INSTALL = /^npm install (?:--save-dev )?/;
 const PACKED = "/path/to/rungraph-*.tgz";
 /** A variable for the commands behind it. */
 const EXPORT = /^export (\w+)=(\S+)$/;
-/** A server of the page, which goes on while its other commands run. */
+/** A server of the page, which keeps running while the other commands run. */
 const SERVE = /^(node \S+) &$/;
 
 interface WalkOptions {
@@ -31,19 +31,19 @@ interface WalkOptions {
 }
 
 interface Walked {
-  /** What the page says that its commands print, by the places where it says so. */
+  /** The output of commands as the page shows it, by its place in the page. */
   readonly reported: Readonly<Record<string, string>>;
-  /** What they printed. */
+  /** The actual output. */
   readonly printed: Readonly<Record<string, string>>;
 }
 
 /**
- * Follows a page from its top to its end, as a reader does with an empty folder and a gateway that runs: writes the
- * files, runs the commands, and remembers what a command prints where a `text` block behind it tells that. Before that
- * it follows the page in whose folder this one goes on. Throws where a block is none of these, and where a command fails.
+ * Follows a page from top to bottom, as a reader does with an empty folder and a running gateway. Writes the files, runs the commands, and
+ * records the output of a command that a `text` block follows. A page that continues in the folder of another page is followed after that
+ * one. Throws for any other block, and when a command fails.
  */
 export async function walk(path: string, { gateway, programs = "" }: WalkOptions): Promise<Walked> {
-  // What a page installs is checked against what is installed here.
+  // Packages that a page installs are checked against the ones installed here.
   const folder = await createAppFolder(gateway);
 
   let url = "";
@@ -56,7 +56,7 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
   };
   const reported: Record<string, string> = {};
   const printed: Record<string, string> = {};
-  /** What the last commands printed, until the page tells it. */
+  /** Output of the last commands, until the page shows it. */
   let last: string | null = null;
 
   const follow = async (line: string) => {
@@ -95,7 +95,7 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
 /** Settings of Apollo Router and Cosmo Router, which are no npm packages, and fields of subgraphs, which are composed elsewhere. */
 const NOT_RUN = /include_subgraph_errors|subgraph_error_propagation|^type .* @key/;
 
-/** The blocks of a page, behind what prepares the folder that it goes on in and what it does not run itself. */
+/** The blocks of a page, after those that prepare its folder, without the ones that are not run. */
 function blocksTo(path: string): readonly Block[] {
   const { goesOnFrom, blocks: all } = readPage(path);
   const blocks = all.filter(({ text }) => !NOT_RUN.test(text));
@@ -109,7 +109,7 @@ function blocksTo(path: string): readonly Block[] {
   ];
 }
 
-/** Whether later pages need a block: those whose commands only show something do not count. */
+/** Whether later pages need a block. Blocks whose commands only show something do not count. */
 const isPreparation = ({ language }: Block, at: number, blocks: readonly Block[]) =>
   language !== "text" && blocks[at + 1]?.language !== "text";
 
@@ -155,7 +155,7 @@ async function expectInstalled(line: string): Promise<void> {
   if (missing.length > 0) throw new TypeError(`test/ecosystem/package.json lacks ${missing.join(", ")}`);
 }
 
-/** Runs a command in a folder and gives what it prints; throws what it complains about. */
+/** Runs a command in a folder and returns its output. Throws its error output. */
 async function run(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
   try {
     // As npx finds a program, without the second that npx itself takes.
