@@ -17,7 +17,7 @@ const responseTo = ({ path, method }: Seen) => {
   return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
 };
 
-/** A gateway with the limits that it comes with, before a service with so many workers, which shares its clock. */
+/** A gateway with default limits, in front of a service with this number of workers and the same clock. */
 async function startSlow(workers: number) {
   const { clock, advance } = fakeClock();
   const service = await startWorkers({
@@ -43,7 +43,7 @@ async function startSlow(workers: number) {
       async () => (await metricOf(gateway, "rungraph_upstream_requests_running")) === service.open(),
       LONG_TIMEOUT,
     );
-  /** Lets the time of one request after the other pass until a promise settles; calls `before` each. */
+  /** Advances the clock by the time of one request after the other until a promise settles. Calls `before` each time. */
   const serve = async <Value>(
     promise: Promise<Value>,
     before = async (_tick: number) => {},

@@ -19,7 +19,7 @@ import { begin } from "../support/readers.ts";
 const WAITING = "rungraph_upstream_requests_waiting";
 const TOKENS = ["a", "b", "c"];
 
-/** A service that answers, holds or fails what comes, behind a gateway whose queue has room for four requests. */
+/** A service that answers, holds or fails requests, behind a gateway whose queue has room for four. */
 async function start(env: Record<string, string>) {
   const time = fakeClock();
   let mode: "answer" | "hold" | "fail" = "answer";
@@ -49,11 +49,11 @@ interface Cause {
   readonly env?: Record<string, string>;
   /** Brings the gateway to where further requests of the tokens wait. */
   readonly block: (started: Started) => Promise<unknown>;
-  /** Lets one request after the other go on. */
+  /** Releases one request after the other. */
   readonly unblock: (started: Started) => void;
 }
 
-/** Whatever an upstream request can wait for. A reason without a row fails the last test. */
+/** Every reason why an upstream request can wait. A reason without a row fails the last test. */
 const CAUSES: Readonly<Record<string, Cause>> = {
   CONCURRENCY: {
     env: { UPSTREAM_CONNECTIONS: "1" },
@@ -66,7 +66,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   },
   RATE_LIMIT: {
     env: { UPSTREAM_RATE_LIMIT: "20/60" },
-    // With the one before they have used up what may be sent at once.
+    // Together with the previous requests, these use up the number that may be sent at once.
     block: ({ gateway }) =>
       Promise.all(TOKENS.map((token) => gateway.ask(statusesOf(upTo(14)), {}, { token }))),
     unblock: ({ time }) => time.advance((time.timers()[0] ?? time.clock.now()) - time.clock.now()),
@@ -86,7 +86,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   },
 };
 
-/** Asks for experiments by a connection of its own; returns how to close it. */
+/** Reads experiments on a new connection. Returns how to close it. */
 function open(gateway: Gateway, graphql: string, token: string): () => void {
   const sent = begin(gateway.url, { path: "/graphql", graphql, token });
   onTestFinished(() => void sent.destroy());

@@ -28,14 +28,14 @@ export const UNKNOWN_LIST: FakeResponse = {
   headers: { "content-type": "text/html" },
 };
 
-/** What a service does differently: with a list of builds by their ids, and with a build alone. */
+/** Overrides of a service's responses: to a list of builds by ids, and to a single build. */
 export interface BuildAnswers {
   readonly byIds?: (ids: readonly string[], token: string) => FakeResponse | undefined;
   readonly alone?: (id: string) => FakeResponse | undefined;
   readonly env?: Record<string, string>;
 }
 
-/** A service whose experiment n has the build n of its own, behind a gateway that may batch. */
+/** A service whose experiment n has the build n, behind a gateway that may batch. */
 export async function startBuilds({ byIds = buildRows, alone = wholeBuild, env = {} }: BuildAnswers = {}) {
   const { service, ...gateway } = await startBefore(
     ({ path, headers }) => {
@@ -76,7 +76,7 @@ export const byIds = (ids: readonly string[], project = "mnist") =>
 
 export const alone = (ids: readonly string[]) => ids.map((id) => `GET ada/mnist/builds/${id}/`).toSorted();
 
-/** The builds of so many experiments. */
+/** A query of the builds of `count` experiments. */
 export const buildsOf = (count: number, fields = "uniqueName status") =>
   `{ project(id: "ada.mnist") { experiments(first: ${count}) { nodes { buildJob { ${fields} } } } } }`;
 
@@ -85,7 +85,7 @@ interface Builds {
 }
 
 export const buildsIn = ({ data }: Answer<unknown>) =>
-  // The operation above asks for nothing else.
+  // The operation above selects nothing else.
   (data as Builds).project.experiments.nodes.map(({ buildJob }) => buildJob);
 
 export const succeeded = (id: string) => ({ uniqueName: `ada.mnist.builds.${id}`, status: "SUCCEEDED" });

@@ -48,12 +48,12 @@ const MATERIAL = {
     [entities("BuildJob:ada/mnist/1", "BuildJob:ada/mnist/2", "BuildJob:ada/speech/7"), "BuildJob"],
     [entities("Job:ada/mnist/1", "Job:ada/mnist/4", "Job:ada/mnist/5"), "Job"],
   ],
-  // What differs from one moment to the next, and what needs the number of a job.
+  // Fields whose values differ from one moment to the next, and one that needs the number of a job.
   leftOut: new Set(["durationSeconds", "Experiment.job"]),
   depth: 6,
 } as const;
 
-/** The requests that would ask one by one for what this one asks for together; none when it is no such request. */
+/** The single requests that a batch replaces; none for other requests. */
 function aloneOf(call: string): string[] {
   const [, list, ids] = /^(.*)\?query=id:([\d|]+)&limit=100$/.exec(decodeURIComponent(call)) ?? [];
   return ids?.split("|").map((each) => `${list}/${each}/`) ?? [];
@@ -81,8 +81,8 @@ test("batching changes no data or errors, and adds requests only for rereads", a
       expect(withoutPorts(together.data)).toEqual(withoutPorts(apart.data));
       expect(sortedErrorsOf(together)).toEqual(sortedErrorsOf(apart));
       expect(new Set(asked).size).toBe(asked.length);
-      // Records that came in part and are then wanted whole, or that did not come at all, are asked for alone as
-      // well. A batch of nothing but such ones is a request too many; no other is.
+      // Records that were batched in part and are then needed whole, or that were missing from the batch, are also read alone. A batch
+      // with only such records is an unnecessary request; no other batch is.
       const inVain = asked.filter((call) => {
         const records = aloneOf(call);
         return records.length > 0 && records.every((record) => asked.includes(record));

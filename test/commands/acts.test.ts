@@ -6,13 +6,13 @@ import { startBefore, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { html } from "../support/replies.ts";
 
-/** Commands whose answer the document does not show, and whose payload holds the record. */
+/** Commands whose response is not in the document, and whose payload contains the record. */
 const acts = silentCommands.filter(({ kind, name }) => kind && !name.startsWith("delete"));
 
 /** A line of the log that is a warning or an error. */
 const COMPLAINT = /"level":[4-6]0/;
 
-/** What of a payload the address of its record shows. */
+/** The values of a payload that are known from the path of its record. */
 function addressOf(command: Command) {
   const { name, kind, field, path } = command;
   const id = kind === null ? globalId("User:linus") : idOf(command);

@@ -9,7 +9,7 @@ type Values = readonly { readonly name: string; readonly value: number }[];
 
 const ACTS = ["bookmark", "unbookmark", "stop", "restart", "resume", "copy"] as const;
 
-/** One thing that somebody does, or a while in which nobody does anything. `run` says which of the runs known so far. */
+/** One action, or a pause. `run` selects one of the runs that are known so far. */
 type Step =
   | { readonly act: (typeof ACTS)[number] | "delete"; readonly run: number }
   | { readonly act: "record"; readonly run: number; readonly values: Values }
@@ -49,7 +49,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** What an experiment shows. */
+/** The visible fields of an experiment. */
 interface Shown {
   readonly uniqueName: string;
   readonly description: string | null;
@@ -63,7 +63,7 @@ interface Shown {
 const STATE =
   "uniqueName description isBookmarked rawStatus original { uniqueName } latestMetrics { name value } metrics { totalCount }";
 
-/** An experiment as the model has it: what it shows, and what will still happen to it by itself. */
+/** An experiment in the model: its visible fields, and its planned status changes. */
 interface Modelled {
   shown: Shown;
   plan: readonly Happening[];
@@ -75,7 +75,7 @@ type Happening = { readonly at: number } & (
 
 const byName = (given: Values): Values => given.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
-/** How a run that somebody starts goes on: seconds after its creation. */
+/** The statuses of a started run: seconds after its creation. */
 const COURSE: readonly (readonly [after: number, rawStatus: string])[] = [
   [4, "scheduled"],
   [8, "starting"],
@@ -85,7 +85,7 @@ const COURSE: readonly (readonly [after: number, rawStatus: string])[] = [
 const FIRST_EPOCH = 14;
 const EPOCHS = 13;
 const EPOCH = 2;
-/** The declarations of the experiments that all others are made from, as far as they change what is measured. */
+/** The declarations of the original experiments, as far as they change the measured values. */
 const DECLARATIONS: Readonly<Record<string, Parameters<typeof measure>[1]>> = {
   "ada.mnist.42": { lr: 0.021, dropout: 0.25, activation: "relu" },
   "ada.mnist.3": { lr: 0.02, dropout: 0 },
@@ -93,7 +93,7 @@ const DECLARATIONS: Readonly<Record<string, Parameters<typeof measure>[1]>> = {
 /** The greatest id of an experiment in a new demo. */
 const LAST_ID = 60;
 
-/** What the demo should do. It is given the experiments as they are at the start. */
+/** A model of the demo. Its input are the experiments at the start. */
 function createModel(found: readonly Shown[]) {
   const runs = new Map<string, Modelled>(found.map((shown) => [shown.uniqueName, { shown, plan: [] }]));
   const roots = new Map<string, string>(found.map(({ uniqueName }) => [uniqueName, uniqueName]));
@@ -140,7 +140,7 @@ function createModel(found: readonly Shown[]) {
     return made;
   }
 
-  /** Lets a while go by. */
+  /** Advances the clock. */
   function wait(milliseconds: number): void {
     now += milliseconds;
     for (const modelled of runs.values()) {
@@ -165,7 +165,7 @@ function createModel(found: readonly Shown[]) {
     return null;
   }
 
-  /** Does to a run what is done, and gives the run that is shown afterwards; null when none is. */
+  /** Applies an action to a run. Returns the run that is shown afterwards, or null. */
   function act(modelled: Modelled, taken: Exclude<Step, { act: "wait" }>): Modelled | null {
     if (taken.act === "delete") return remove(modelled);
     if (taken.act === "restart" || taken.act === "resume" || taken.act === "copy") return clone(modelled);
@@ -185,7 +185,7 @@ const referenceTo = (name: string): string => name.replace(/\.(\d+)$/, ".experim
 
 const SHOWN = `experiment { ${STATE} }`;
 
-/** The mutation of an act, and its variables besides the id. */
+/** The mutation of an action, and its variables except the id. */
 function mutationOf(taken: Exclude<Step, { act: "wait" }>): [text: string, variables: object] {
   const { act } = taken;
   if (act === "delete") return ["($id: ID!) { done: deleteExperiment(id: $id) { deletedId } }", {}];
@@ -207,17 +207,17 @@ function mutationOf(taken: Exclude<Step, { act: "wait" }>): [text: string, varia
   return [`($id: ID!) { done: ${act}Experiment(id: $id${more}) { ${SHOWN} } }`, {}];
 }
 
-/** A demo with a clock of its own and a gateway in front of it. */
+/** A demo with a fake clock, and a gateway in front of it. */
 async function openFixture() {
   let now = Date.parse("2026-06-01T12:00:00Z");
   const { ask } = await startDemoGateway({ now: () => now, env: { UPSTREAM_RETRIES: "0" } });
   return {
     ask,
     wait: (milliseconds: number) => void (now += milliseconds),
-    /** The state of experiments by their names, null for those that are not there. */
+    /** The state of experiments by name; null for missing ones. */
     stateOf: async (names: readonly string[]): Promise<readonly (Shown | null)[]> => {
       const fields = names.map((name, index) => `a${index}: experiment(id: "${name}") { ${STATE} }`);
-      // Every field is asked for as a state.
+      // Safe: every field is an experiment's state.
       const { data } = await ask<Record<string, Shown | null>, object>(`{ ${fields.join(" ")} }`);
       return Object.values(data);
     },

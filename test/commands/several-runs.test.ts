@@ -76,7 +76,7 @@ describe("a mutation of several runs", () => {
 const RUNNING = { last_status: "running", started_at: "2026-02-01T10:00:00+01:00", finished_at: null };
 const FINISHED = { ...RUNNING, last_status: "succeeded", finished_at: "2026-02-01T11:00:00+01:00" };
 
-/** Runs by project and number: those from 10 on have finished, 404 does not exist. `bob` refuses commands. */
+/** Runs by project and number: runs from 10 on have finished, 404 does not exist. `bob` refuses commands. */
 const startMany = () =>
   startFake(({ method, path }) => {
     const { pathname, searchParams } = new URL(path, "http://service");
@@ -138,7 +138,7 @@ describe("a bulk command for a project's experiments", () => {
       expect.stringMatching(/^GET ada\/mnist\/experiments\?query=id%3A2%7C404%7C12%7C3/),
       "GET ada/mnist/experiments/404/",
       "POST ada/mnist/experiments/stop",
-      // What is told of those that were stopped is read again.
+      // The data of the stopped runs is read again.
       "GET ada/mnist/experiments?query=id%3A2%7C3&limit=100",
     ]);
     expect(service.seen()[2]?.body).toBe(`{"ids": [2, 3]}`);
@@ -167,7 +167,7 @@ describe("a bulk command for a project's experiments", () => {
     const sent = () => service.calls().filter((call) => call.startsWith("DELETE"));
     const paths = ["ada/mnist/experiments/delete", "bob/words/experiments/3/", "eve/x/jobs/5/"];
     expect(sent()).toEqual(paths.map((path) => `DELETE ${path}`));
-    // Also where nobody asks for the results.
+    // Also when the results are not selected.
     expect(await mutation("__typename")).toEqual({
       data: { deleteRuns: { __typename: "DeleteRunsPayload" } },
     });

@@ -14,7 +14,7 @@ describe("login", () => {
   const login = `mutation ($username: String!, $password: String!) { ${LOGIN} }`;
   const ada = { username: "ada", password: "ada-demo" };
 
-  /** It signs in whoever asks, and knows people by their tokens. */
+  /** Signs in every caller, and identifies users by their tokens. */
   const startSignIn = () =>
     startFake(({ path, headers }) => {
       if (path.endsWith("users/token/")) return { json: { token: "n3w" } };
@@ -57,7 +57,7 @@ describe("login", () => {
       ["POST ada/mnist/experiments/3/stop", "token t0ken", ""],
       ["GET ada/mnist/experiments/3/", "token t0ken", ""],
     ]);
-    // What the new token shows is kept for nobody who comes with another one.
+    // Data that was read with the new token is not cached for callers with another one.
     await ask(login, ada);
     expect(await ask("{ viewer { username } }")).toEqual({ data: { viewer: { username: "grace" } } });
   });

@@ -34,7 +34,7 @@ describe.each(stops)("$name", (stop) => {
   ])("%s", async (_, state, force, status, requests) => {
     const service = await startRuns(state);
     const { ask } = await startGateway({ upstream: service, env: { CACHE_TTL_MS: "60000" } });
-    // What was read before may be older than the end of the run.
+    // The earlier read may be older than the end of the run.
     await ask(`{ ${field}(id: "${idOf(stop)}") { status } }`);
     expect(await ask(stopOf(stop, `force: ${force}`))).toEqual({
       data: {

@@ -99,13 +99,13 @@ const oneOfEach =
     .split(" ")
     .map(commandCalled);
 
-/** Those of them whose answer is read. */
+/** The commands whose response is read. */
 const answering = oneOfEach.filter(({ isSilent }) => !isSilent);
 
 const UNKNOWN = { outcome: "unknown" };
 const RETRYING = { UPSTREAM_RETRIES: "2" };
 
-/** Sends each command in a request of its own, all at once: so few that no gateway takes the service for dead. */
+/** Sends each command in a separate request, all at once: too few to open the circuit. */
 async function sendEach(url: string, these: readonly Command[], env: Record<string, string> = {}) {
   const { ask } = await startGateway({ upstream: { url }, env: { ...RETRYING, ...env } });
   return Promise.all(
@@ -113,7 +113,7 @@ async function sendEach(url: string, these: readonly Command[], env: Record<stri
   );
 }
 
-/** What `sendEach` gives when each command fails alike. */
+/** The result of `sendEach` when each command fails alike. */
 const allFail = (
   these: readonly Command[],
   [code, message]: readonly [code: string, message: string],
@@ -156,7 +156,7 @@ test.each<Row>([
   expect(service.calls()).toEqual(callsOf(these));
 });
 
-/** A service that does something else than answer to each request, once all of it has arrived. */
+/** A service that calls `fail` in place of a response, once it has received the whole request. */
 async function startFailing(fail: (response: ServerResponse) => unknown) {
   const calls: string[] = [];
   const url = await listen(async (request, response) => {

@@ -10,7 +10,7 @@ export async function openDemo(options: Omit<DemoOptions, "now"> = {}) {
   const demo = await startDemoService({ ...options, now: () => time });
   const tokens = new Map(demo.users.map(({ username, token }) => [username, token]));
 
-  /** Sends a request as somebody (null: without a token) and gives the answer with its body decoded, without the address of the service. */
+  /** Sends a request with a user's token (null: without one). Returns the response with its body decoded, without the service's address. */
   async function ask(line: string, body?: unknown, who: string | null = "ada") {
     const [method = "GET", path = ""] = line.split(" ");
     const headers = new Headers();
@@ -50,7 +50,7 @@ const newerKeys: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Says what an answer holds: nothing, text, bytes, the record whose keys it has, or a page of such records. */
+/** The kind of a response: nothing, text, bytes, the name of the record with these keys, or a page of such records. */
 export function contentOf({
   type,
   text,
@@ -63,7 +63,7 @@ export function contentOf({
   if (text === "") return "nothing";
   if (type === "text/html; charset=utf-8") return "text";
   if (type === "application/octet-stream") return "bytes";
-  // What the service sends as JSON to these rows are objects.
+  // Safe: the JSON responses to these rows are objects.
   const record = json as object;
   if (!("results" in record)) return recordNameOf(record);
   const last = (record.results as object[]).at(-1) ?? {};

@@ -96,7 +96,7 @@ export async function startBusyProject(size: number, env: Record<string, string>
   };
   const gateway = await startGateway({ upstream: service, clock: time.clock, env: { ...defaults, ...env } });
 
-  /** Subscribes to a field of a run, and collects what is received and when. */
+  /** Subscribes to a field of a run, and collects the received events with their times. */
   const watch = async (field: Field, id: number): Promise<Received[]> => {
     const query = `subscription ($id: ID!) { ${field}(id: $id) { ${FIELDS[field]} } }`;
     const stream = await subscribe(gateway.url, { query, variables: { id: experimentId(id) } });
@@ -115,7 +115,7 @@ export async function startBusyProject(size: number, env: Record<string, string>
     return received;
   };
 
-  /** Lets time pass until so many milliseconds since the start, from timer to timer; what is under way settles before each. */
+  /** Advances the clock from timer to timer, to `until` milliseconds after the start. Waits before each step until all work has ended. */
   const pass = async (until: number): Promise<void> => {
     for (;;) {
       await quiet(() => requests.length + events);

@@ -5,7 +5,7 @@ export type Watched = readonly [field: Field, id: number];
 
 export const FIELDS = ["runUpdated", "experimentMetricRecorded", "runLogAppended"] as const;
 
-/** A change of a run at a time, in milliseconds: what it does, and what each of the run's subscriptions to a field receives. */
+/** A change of a run at a time, in milliseconds: the change itself, and the event that each subscription to a field receives. */
 export interface Change {
   readonly at: number;
   readonly id: number;
@@ -57,7 +57,7 @@ export const removal = (at: number, id: number): Change => ({
 
 const isEnd = ({ expected }: Change): boolean => expected === END;
 
-/** What a subscription that must report a change received of it, and how long that took, in milliseconds. */
+/** The event that a subscription received for a change, and its delay in milliseconds. */
 export interface Report {
   readonly what: string;
   readonly ms: number;
@@ -65,7 +65,7 @@ export interface Report {
   readonly result: string | null;
 }
 
-/** Subscribes, plays changes, and returns what became of each at each of its subscriptions. */
+/** Subscribes, plays changes, and returns a report of each change for each of its subscriptions. */
 export async function play(
   project: Project,
   watched: readonly Watched[],

@@ -6,7 +6,7 @@ import { globalId } from "../support/ids.ts";
 import { experimentId, FIRST_POLL, rowOf, startLive } from "../support/live-service.ts";
 
 /*
- * What polls keep between their reads counts against MAX_UPSTREAM_BYTES of their caller, as long as its subscriptions last.
+ * Data that polls keep between reads counts against MAX_UPSTREAM_BYTES of their caller, as long as its subscriptions last.
  */
 
 const LONG = "x".repeat(50_000);

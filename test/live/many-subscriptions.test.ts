@@ -115,19 +115,19 @@ test("n polls at r requests a minute report everything within 120·n/r seconds",
       });
       // A subscription is a poll, and so is the run of a log or of metrics.
       const polls = new Set([...watched.map(String), ...watched.map(([, id]) => `runUpdated,${id}`)]).size;
-      // They have half of what the server allows.
+      // Polls may use half of the server's rate limit.
       const bound = 5_000 + (120_000 * polls) / Math.min(perMinute, 60);
       const changes = watched.slice(0, seconds.length).flatMap(([field, id], index): Change[] => {
         const at = (seconds[index] ?? 0) * 1_000 + index;
         if (field === "runLogAppended") return [line(at, id)];
         return field === "runUpdated" ? [status(at, id, "stopping")] : busy(id, at, 0, 1, 2 + index);
       });
-      // When those are reported.
+      // The time when these changes are reported.
       const ids = [...new Set(watched.map(([, id]) => id))];
       changes.push(...ids.map((id, index) => end(60_000 + Math.ceil(bound) + 700 * index, id)));
       const reports = await play(project, watched, changes, 90_000 + 2 * bound);
       expect(laterThan(bound, reports)).toEqual([]);
-      // What is much later than its interval says so.
+      // An event that is much later than its interval reports so.
       for (const { ms, result } of reports.filter((report) => report.ms > 11_000 && report.result !== null))
         expect(JSON.parse(`${result}`).extensions.live.lateBySeconds).toBeGreaterThan(ms / 1_000 - 7);
     }),

@@ -39,7 +39,7 @@ test("a message above MAX_BODY_BYTES closes its connection without reporting a g
   expect([await closed, reported.mock.calls]).toEqual([1_009, []]);
 });
 
-/** A message of so many bytes. */
+/** A message of `bytes` bytes. */
 function paddedMessage(message: object, bytes: number): string {
   const text = (padding: string) => JSON.stringify({ ...message, payload: { padding } });
   return text("x".repeat(bytes - text("").length));

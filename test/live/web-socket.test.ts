@@ -87,7 +87,7 @@ test("a rejected connection closes even when its client stays half-open", async 
   const reset = vi.fn<() => void>();
   socket.on("error", reset).resume();
   await once(socket, "end");
-  // What is sent to a closed connection is answered with a reset.
+  // Data that is sent to a closed connection is answered with a reset.
   await vi.waitUntil(() => {
     if (!socket.destroyed) socket.write("more");
     return reset.mock.calls.length > 0;
@@ -113,7 +113,7 @@ test("a draining gateway closes connections so that clients reconnect elsewhere"
 test("disconnects a client that answers no ping", async () => {
   const { url, subscriptions } = await startLive([{ id: 1, last_status: "running" }]);
   const [intervals, timers] = [vi.spyOn(globalThis, "setInterval"), vi.spyOn(globalThis, "setTimeout")];
-  /** Calls back now what `graphql-ws` would after ten seconds. */
+  /** The callbacks that `graphql-ws` would call after ten seconds, to call now. */
   const tenSecondsOf = ({ mock: { calls } }: typeof intervals | typeof timers) =>
     calls.findLast(([, ms]) => ms === 10_000)?.[0]();
   const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws", {

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { BUILT } from "../support/built.ts";
 import { cases } from "../support/cases.ts";
 
-/** Measures in a thread of its own, whose heap is small, which nothing else uses, and in which V8 has made no hidden classes before. */
+/** Measures in a separate thread with a small heap, which nothing else uses, and in which V8 has made no hidden classes before. */
 const MEASURE = `
   const { parentPort, workerData: { text, built } } = require("node:worker_threads");
   require("node:v8").setFlagsFromString("--expose-gc");
@@ -43,7 +43,7 @@ async function measure(text: string): Promise<Measured> {
   return measured;
 }
 
-/** Length of a sample, in characters, and what else may come into the heap meanwhile, in bytes. */
+/** Length of a sample, in characters, and the bytes that other allocations may add meanwhile. */
 const LENGTH = 200_000;
 const NOISE = 20_000;
 
@@ -123,7 +123,7 @@ const part = fc.letrec<{ any: Part }>((tie) => ({
   ),
 })).any;
 
-/** A list, or an object, of so many parts that its heap can be measured. */
+/** A list or an object with enough parts that its heap can be measured. */
 function textOf(each: Part, isList: boolean): string {
   samples++;
   const items: string[] = [];

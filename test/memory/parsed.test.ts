@@ -8,11 +8,11 @@ import { mainIn } from "../support/main-process.ts";
 import { jsonText } from "../support/one-read.ts";
 import { sendPlainly } from "../support/raw-requests.ts";
 
-/** Heap of the process and memory of its container, as the files of `deploy` give them, in megabytes. */
+/** Heap of the process and memory of its container in the files of `deploy`, in megabytes. */
 const HEAP = 384;
 const CONTAINER = 768;
 
-/** A gateway with that heap, in front of an upstream service that has a record of so many bytes for each id. */
+/** A gateway with that heap, in front of a service that has the given record for each id. */
 async function start(recordOf: (id: number) => FakeResponse) {
   const records = new Map<string, FakeResponse>();
   const service = await startFake(({ path }) => {
@@ -28,7 +28,7 @@ async function start(recordOf: (id: number) => FakeResponse) {
   onTestFinished(gateway.kill);
   return {
     ...gateway,
-    /** Sends operations of some callers that each read so many records. Resolves with their statuses. */
+    /** Sends one operation per caller, each of which reads `count` records. Resolves with their statuses. */
     read: (count: number, callers: number) => {
       const reads = Array.from(
         { length: count },
@@ -48,7 +48,7 @@ async function start(recordOf: (id: number) => FakeResponse) {
   };
 }
 
-/** A record with so many bytes of items. */
+/** A record with at least `bytes` bytes of items. */
 function record(bytes: number, itemAt: (index: number) => string): string {
   const items: string[] = [];
   for (let length = 0; length < bytes; length += (items.at(-1) ?? "").length + 1)
@@ -70,7 +70,7 @@ function shuffled(prefix: number, index: number): string {
 
 const MEGABYTE = 1_000_000;
 
-/** What ended 1.0.0: records of so many bytes that are read at a time, by so many callers. */
+/** Loads that crashed 1.0.0: the size of each record, the records read at a time, and the number of callers. */
 const WORST = [
   { of: "names that are numbers", bytes: 9.5 * MEGABYTE, records: 1, callers: 1, item: () => '{"34":0}' },
   { of: "fewer of them, six times", bytes: 2.4 * MEGABYTE, records: 6, callers: 1, item: () => '{"34":0}' },

@@ -9,13 +9,13 @@ import { mainIn } from "../support/main-process.ts";
 import { statusOf } from "../http/raw-socket.ts";
 import WORST_OPERATIONS from "./worst-operations.json" with { type: "json" };
 
-/** The heap that the files of `deploy` give a process, in megabytes. */
+/** The heap of a process in the files of `deploy`, in megabytes. */
 const HEAP = 384;
 
 const at = "2026-01-01T00:00:00Z";
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-/** Writes out `90 × [a#: id]`: so many selections, each with its number in place of `#`. */
+/** Expands `90 × [a#: id]` to 90 selections, each with its number in place of `#`. */
 const writtenOut = (query: string): string =>
   query.replaceAll(/(\d+) × \[(.*?)\](?= )/g, (_, count: string, part: string) =>
     numbers(Number(count))
@@ -60,7 +60,7 @@ function startRuns() {
   });
 }
 
-/** A gateway with so much heap, as the files of `deploy` give it or less. */
+/** A gateway with this heap, by default that of the files of `deploy`. */
 async function start(heap = HEAP) {
   const service = await startRuns();
   const env = {
@@ -75,7 +75,7 @@ async function start(heap = HEAP) {
   return gateway;
 }
 
-/** Reads all of an answer, or what came of it: the gateway may refuse to go on, and must not end. */
+/** Reads a whole response and returns its status. The gateway may break the response off, but must not crash. */
 const read = async (url: string, init: RequestInit): Promise<number> => {
   try {
     const response = await fetch(url, init);

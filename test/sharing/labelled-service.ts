@@ -1,6 +1,6 @@
 import { type Reply, startFake } from "../support/fake.ts";
 
-/** What a request gets. */
+/** The outcome of a request. */
 export type Fate = "answered" | "refused" | "signed out" | "failed" | "unavailable" | "cut off";
 
 const STATUSES: Readonly<Record<Exclude<Fate, "cut off">, number>> = {
@@ -30,7 +30,7 @@ function bodyOf({ path, label }: Request): object {
   return record(/(\d+)\/$/.exec(path)?.[1] ?? "0");
 }
 
-/** A service that holds each request until the story decides about it, and labels all that it says with the request. */
+/** A service that holds each request until the test decides its outcome, and labels its responses with the request. */
 export async function startLabelled(now: () => number) {
   const requests: Request[] = [];
   const held: Request[] = [];

@@ -27,7 +27,7 @@ const FIELDS = [
 
 const TTL_MS = 2_000;
 
-/** Random operations of several tokens, commands, faults and callers who leave, at a service that answers in any order. */
+/** Plays random operations of several tokens, commands, faults and disconnects, at a service that answers in any order. */
 async function play(seed: number) {
   const random = seeded(seed);
   const below = (count: number) => Math.floor(random() * count);
@@ -95,7 +95,7 @@ async function play(seed: number) {
   const dice = acts.flatMap(([weight, act]) => Array<() => void>(weight).fill(act));
   for (let step = 0; step < 300; step++) {
     pick(dice)();
-    // Lets what was sent arrive; how much of it does not matter.
+    // Sent requests may arrive; it does not matter how many.
     for (let turn = below(8); turn > 0; turn--) await new Promise(setImmediate);
   }
   await vi.waitUntil(() => {
@@ -119,7 +119,7 @@ test("tokens never get others' data, or any older than commands or CACHE_TTL_MS"
     expect(operations).toBe(0);
     for (const name of Object.keys(sums) as (keyof typeof sums)[]) sums[name] += counts[name];
   }
-  // What it must have seen to show anything.
+  // Minimum counts, without which the test would prove nothing.
   expect(sums.labels).toBeGreaterThan(50);
   expect(sums.inFlight).toBeGreaterThan(10);
   expect(sums.kept).toBeGreaterThan(10);

@@ -9,7 +9,7 @@ import { listen } from "./listen.ts";
 import { experimentIn, RUNNING_RECORD, statusOf } from "./one-read.ts";
 import { JSON_BODY } from "./raw-requests.ts";
 
-/** A caller: its token, the address that it connects from, and what it says of the addresses before that. */
+/** A caller: its token, the address that it connects from, and the earlier addresses that it claims. */
 export interface Who {
   readonly token: string | null;
   readonly from?: string;
@@ -24,21 +24,20 @@ export type Outcome = "in" | number;
 /** Tokens that begin like this are accepted by no service. */
 const INVENTED = /^token invented/;
 
-/** More than what the system keeps for a connection that nobody reads. */
+/** Longer than the system's buffers for a connection that nobody reads. */
 const LONG = "x".repeat(9_000_000);
 
 /** The experiment that is answered at once. */
 export const AT_ONCE = 1;
 
-/** The first experiment whose answer is long and comes at once, so that a caller can fail to read it. */
+/** The first experiment with a long response that is sent at once, so that a caller can fail to read it. */
 export const LONG_FROM = 5_000;
 
 /** The experiments of a project, whose name is the number. */
 const LIST = /\/ada\/(\d+)\/experiments\?/;
 
 /**
- * A service that holds what is asked about an experiment or a project, or by a user who signs in, until the test lets it
- * answer.
+ * A service that holds requests for an experiment or a project, and those of a user who signs in, until the test releases them.
  */
 async function startService() {
   const latches = new Map<
@@ -77,7 +76,7 @@ async function startService() {
   });
   return {
     url,
-    /** Resolves when the service is asked about it. */
+    /** Resolves when the service has received a request for it. */
     arrived: (number: number) => of(number).arrived.opened,
     release: (number: number) => of(number).released.open(),
     /** Accepts a token no longer. */
@@ -100,7 +99,7 @@ export async function startFixture(options: Omit<GatewayOptions, "upstream" | "c
     now: time.clock.now,
     /** A number that no experiment had. */
     next: () => numbers++,
-    /** Lets the service accept the tokens. */
+    /** Makes the service accept the tokens. */
     accept: async (...tokens: readonly string[]) => {
       for (const token of tokens) await gateway.ask(statusOf(AT_ONCE), {}, { token });
     },
@@ -108,7 +107,7 @@ export async function startFixture(options: Omit<GatewayOptions, "upstream" | "c
   };
 }
 
-/** The headers that say who asks. */
+/** The headers that identify a caller. */
 export const headersOf = ({ token, forwarded }: Who): Record<string, string> => ({
   ...(token === null ? {} : { authorization: `token ${token}` }),
   ...(forwarded === undefined ? {} : { "x-forwarded-for": forwarded }),
@@ -121,7 +120,7 @@ export interface Message {
   readonly body?: string;
 }
 
-/** Sends a request on a connection of its own, from the address of the caller. */
+/** Sends a request on a new connection, from the address of the caller. */
 export function send({ url }: Pick<Fixture, "url">, who: Who, { path, headers = {}, body }: Message) {
   const sent = request(`${url}${path}`, {
     method: body === undefined ? "GET" : "POST",
@@ -138,10 +137,10 @@ export function send({ url }: Pick<Fixture, "url">, who: Who, { path, headers = 
 /** The codes that refuse a caller for want of a place, as statuses. */
 const STATUSES: Readonly<Record<string, number>> = { RATE_LIMITED: 429, SERVICE_OVERLOADED: 503 };
 
-/** What a text says that refuses a caller. */
+/** The reason for the refusal in a text, or `in`. */
 export const refusalIn = (reported: string): Outcome =>
   STATUSES[/"code":"([A-Z_]+)"/.exec(reported)?.[1] ?? ""] ?? "in";
 
-/** Reads a response: what refused the caller for want of a place, or `in`. */
+/** Reads a response. Returns the reason why there was no place for the caller, or `in`. */
 export const outcomeOf = async (response: IncomingMessage): Promise<Outcome> =>
   refusalIn(await text(response));

@@ -19,13 +19,13 @@ import { FIRST_POLL, RUN_UPDATED } from "./live-service.ts";
 import { LONG_TIMEOUT } from "./long-timeout.ts";
 import { JSON_BODY, operationsIn } from "./raw-requests.ts";
 
-/** How a caller uses a door: `idle` does nothing there, `slow` does not read what it gets. */
+/** How a caller uses a door: `idle` sends nothing, `slow` does not read what it receives. */
 export type Use = "active" | "idle" | "slow";
 
 /** A caller at a door. */
 export interface Visit {
   readonly outcome: Outcome;
-  /** Comes to its end in the usual way. */
+  /** Ends in the usual way. */
   readonly finish: () => void;
   /** Disconnects. */
   readonly leave: () => void;
@@ -40,19 +40,19 @@ const experiment = (id: number) => `experiment(id: "ada.mnist.${id}") { status d
 
 const read = (id: number) => `{ ${experiment(id)} }`;
 
-/** A piece before the service is asked about the experiment, one after it, and one more that may be long as well. */
+/** A piece before the request for the experiment, one after it, and one more that may also be long. */
 const inChunks = (id: number) =>
   `{ __typename ... @defer { first: ${experiment(id)} ... @defer { second: ${experiment(id < LONG_FROM ? AT_ONCE : id + 1)} } } }`;
 
 const numberFor = (fixture: Fixture, use: Use) => fixture.next() + (use === "slow" ? LONG_FROM : 0);
 
-/** Asks with one request about an experiment which the service holds. */
+/** Sends one request for an experiment which the service holds. */
 const asking =
   (messageFor: (id: number) => Message): Enter =>
   async (fixture, who, use) => {
     const id = numberFor(fixture, use);
     const message = messageFor(id);
-    // Node answers 100 when the head is there, and the body never comes.
+    // Node answers 100 once it has the head. The body is never sent.
     const waiting = {
       ...message,
       headers: { ...message.headers, expect: "100-continue", "content-length": "99" },
@@ -77,13 +77,13 @@ const asking =
   };
 
 const subscription = (id: number) =>
-  // Long events for those who do not read.
+  // Long events for callers that do not read.
   ({
     query: id < LONG_FROM ? RUN_UPDATED : RUN_UPDATED.replace("uniqueName", "uniqueName description"),
     variables: { id: globalId(`Experiment:ada/mnist/${id}`) },
   });
 
-/** Opens what has a response as soon as it begins. */
+/** Opens a request whose response begins at once. */
 const streaming =
   (messageFor: (id: number) => Message): Enter =>
   async (fixture, who, use) => {
@@ -114,7 +114,7 @@ const graphql = (query: string, headers: Record<string, string> = {}): Message =
 const PIECES = { accept: "multipart/mixed" };
 const EVENTS = { accept: "text/event-stream" };
 
-/** A connection of its own, signed in by `connection_init` as browsers do. Resolves when it is open or refused. */
+/** A new connection, signed in by `connection_init` as browsers do. Resolves when it is open or refused. */
 export async function openSocket({ url }: Pick<Fixture, "url">, who: Who, isInitialized = true) {
   const { token, byHeader = false } = who;
   const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws", {
@@ -148,7 +148,7 @@ async function subscribeOver(fixture: Fixture, { tell }: Opened, id: number): Pr
   return refusalIn(JSON.stringify(operations().at(-1)).replace('"codes":["', '"code":"'));
 }
 
-/** What a caller does further with such a subscription. */
+/** The further use of such a subscription by a caller. */
 function visitOver({ socket, tell, closed }: Opened, id: number, use: Use) {
   if (use === "slow") socket.pause();
   return { finish: () => tell({ type: "complete", id: `${id}` }), leave: () => socket.terminate(), closed };
@@ -178,7 +178,7 @@ const overSocket: Enter = async (fixture, who, use) => {
   return { outcome, ...visitOver(opened, id, use) };
 };
 
-/** A query in pieces over a connection of its own. */
+/** A query in pieces over a new connection. */
 const inPiecesOverSocket: Enter = async (fixture, who, use) => {
   const { socket, tell, closed, outcome } = await openSocket(fixture, who);
   const id = numberFor(fixture, use);

@@ -13,7 +13,7 @@ const executablePath = PLACES.find((place) => place && existsSync(place));
 
 export const hasBrowser = executablePath !== undefined;
 
-/** Says that these tests do not run where no browser is installed. */
+/** Reports that these tests are skipped when no browser is installed. */
 export function reportMissingBrowser(what: string): void {
   if (hasBrowser) return;
   process.stderr.write(
@@ -35,8 +35,8 @@ const ARGUMENTS = [
 export const SHOWN = { ...LONG_TIMEOUT, interval: 50 };
 
 /**
- * One browser for all tests of a file. Each test has pages in a context of its own, with no cookie or storage of
- * another one. A browser that has ended is started again.
+ * One browser for all tests of a file. Each test has its own context, without the cookies or storage of other tests. A browser that has
+ * ended is started again.
  */
 export function shareBrowser(): (options: BrowserContextOptions) => Promise<Page> {
   let browser: Browser | undefined;
@@ -46,7 +46,7 @@ export function shareBrowser(): (options: BrowserContextOptions) => Promise<Page
       browser = await chromium.launch({ executablePath: executablePath ?? "", args: ARGUMENTS });
     const context = await browser.newContext({ reducedMotion: "reduce", ...options });
     onTestFinished(async () => {
-      // What a route still answers is for a page that closes.
+      // Pending routes would respond to a page that closes.
       for (const page of context.pages()) await page.unrouteAll({ behavior: "ignoreErrors" });
       await context.close();
     });

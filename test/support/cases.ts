@@ -1,10 +1,10 @@
-/** Whether all is run, as in CI. What is left out otherwise is told at the end of a run. */
+/** Whether all cases are run, as in CI. The cases that are left out otherwise are reported at the end of a run. */
 export const isFull = process.env["FULL"] === "1";
 
 /** How many cases a property test runs: few, and in CI, where `FULL=1` is set, its full number. */
 export const cases = (few: number, full: number): number => (isFull ? full : few);
 
-/** Every nth of many cases, beginning with another one for each `turn`; in CI all of them, unless told. */
+/** Every nth of many cases, starting at another one for each `turn`. In CI all of them by default. */
 export const everyNth = <Case>(all: readonly Case[], n: number, turn: number, inFull = 1): Case[] =>
   all.filter((_, index) => (index + turn) % cases(n, inFull) === 0);
 

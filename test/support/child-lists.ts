@@ -3,7 +3,7 @@ import { type Answer, startGateway } from "./gateway.ts";
 import lists from "./child-lists.json" with { type: "json" };
 import type { Listed } from "./listed.ts";
 
-/** The fields that are lists: what they are of, their names, and where the service has them. */
+/** The fields that are lists: the parent, the name, and the path at the service. */
 export const CHILD_LISTS = lists;
 
 export type ChildList = keyof typeof CHILD_LISTS;
@@ -29,7 +29,7 @@ interface WantedPage {
 
 export type PageAnswer = Answer<{ thing: { page: Listed | null } }>;
 
-/** What went wrong with a page: the whole error but its place in the text. */
+/** The errors of a page, without their location in the document. */
 export const listErrorsOf = ({ errors }: PageAnswer) =>
   errors?.map(({ message, path, extensions }) => ({ message, path, extensions }));
 

@@ -7,17 +7,17 @@ import { setImmediate } from "node:timers/promises";
 import type * as Module from "../../src/index.ts";
 import { fileWith } from "./build.ts";
 
-/** What a process holds. */
+/** The resources of a process. */
 export interface Holdings {
-  /** How many listeners of `process` there are, by the event. */
+  /** Number of listeners of `process`, by event. */
   readonly listeners: Readonly<Record<string, number>>;
-  /** How many timers and handles there are, by their kind. */
+  /** Number of timers and handles, by kind. */
   readonly resources: Readonly<Record<string, number>>;
 }
 
 /*
- * A process that makes gateways, asks each for its metrics and for an operation, and closes them, one after the other. It
- * prints what it holds after the first and after the last. Started with --expose-gc, the built module, and their number.
+ * A process that creates gateways one after the other, reads the metrics of each, runs an operation, and closes it. It prints its resources
+ * after the first and after the last. Started with --expose-gc, the built module, and the number of gateways.
  */
 const FLEETING = new Set(["PROMISE", "TickObject", "Microtask", "Immediate"]);
 const resources = new Map<number, string>();
@@ -55,7 +55,7 @@ function holdings(): Holdings {
 /** Timers of connections end by themselves after some seconds. */
 const PATIENT_MS = 30_000;
 
-/** Lets go of what nothing holds, until there is no more than before. */
+/** Collects garbage until there are no more resources than before. */
 async function settle(before: Holdings | undefined): Promise<void> {
   const end = Date.now() + PATIENT_MS;
   for (let round = 0; before ? hasGrown(before) && Date.now() < end : round < 1_000; round += 1) {

@@ -4,7 +4,7 @@ import { type ContractRow, contractRows } from "./contract.ts";
 import { globalId } from "./ids.ts";
 import given from "./command-inputs.json" with { type: "json" };
 
-/** A mutation with an example of its use, and what the service then sees. */
+/** A mutation with an example of its use, and the request that the service then receives. */
 export type Command = ReturnType<typeof commandOf>;
 
 /** The numbers of examples; of a kind that is not here, the one of its row. */
@@ -20,7 +20,7 @@ const EXAMPLES: Readonly<Record<string, { kind: string; name: string; number: st
   }),
 );
 
-/** What mutations take besides the name of what they are about. */
+/** Inputs of mutations in addition to the name of the record. */
 const INPUTS: Readonly<Record<string, { argument?: string; graphql: string; body: object }>> = given.inputs;
 
 function commandOf({ row, method, path, content }: ContractRow, name: string) {
@@ -51,7 +51,7 @@ function commandOf({ row, method, path, content }: ContractRow, name: string) {
     isSilent: content === "nothing",
     /** The kind of run that it is about; null for users. */
     kind: example?.kind ?? null,
-    /** How its payload calls what it is about. */
+    /** The field of the payload with the record. */
     field: (example?.kind ?? "user").replace(/^./, (letter) => letter.toLowerCase()),
   };
 }
@@ -61,7 +61,7 @@ export const commands = contractRows.flatMap((row) =>
   row.mutation === null || row.mutation === "bookmarkRuns" ? [] : [commandOf(row, row.mutation)],
 );
 
-/** Those whose answer the document does not show. */
+/** Commands whose response is not in the document. */
 export const silentCommands = commands.filter(({ isSilent }) => isSilent);
 
 export function commandCalled(name: string): Command {
@@ -83,5 +83,5 @@ export function idOf({ path, kind }: Command): string {
   return globalId(`${kind}:${owner}/${project}/${id}`);
 }
 
-/** What it sends: `POST ada/mnist/jobs/5/stop`. */
+/** The request of a command: `POST ada/mnist/jobs/5/stop`. */
 export const callOf = ({ method, path }: Command): string => `${method} ${path}`;

@@ -16,7 +16,7 @@ function readRow(line: string) {
     method,
     path,
     status: Number(status),
-    /** What a good answer holds: a record or a page of them, `text`, `bytes`, or `nothing` that is documented. */
+    /** The content of a good response: a record or a page of them, `text`, `bytes`, or `nothing` that is documented. */
     content,
     /** The mutation that sends it; null for rows that read. */
     mutation,

@@ -1,6 +1,6 @@
 import type { Answer } from "./gateway.ts";
 
-/** What went wrong: where, in which words, and all that is told besides but the request id, which differs each time. */
+/** The errors of a result: path, message and all extensions except the request id, which differs each time. */
 export const errorsOf = ({ errors = [] }: Answer<unknown>) =>
   errors.map(({ path, message, extensions }) => {
     const { requestId: _, ...details } = extensions;
@@ -14,7 +14,7 @@ export const sortedErrorsOf = (answer: Answer<unknown>) =>
 /** A whole answer without the request id. */
 export const outcomeOf = (answer: Answer<unknown>) => ({ data: answer.data, errors: errorsOf(answer) });
 
-/** What `errorsOf` gives of one failed field. */
+/** The result of `errorsOf` for one failed field. */
 export const failure = (at: string, code: string, message: string, details: object = {}) => ({
   at,
   code,

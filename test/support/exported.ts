@@ -6,10 +6,10 @@ export const PROJECT = globalId("Project:ada/mnist");
 export const GROUP = globalId("Group:ada/mnist/5");
 const HEADERS = { authorization: "token t0ken", "x-request-id": "request-1" };
 
-/** What fetch calls a body that breaks off, and one that breaks off before its head was written. */
+/** Message of fetch for a body that breaks off, also before the head of the response was written. */
 export const BROKEN = /^(?:terminated|fetch failed)$/;
 
-/** A row of the list of experiments of `ada/mnist`, created on a day of its own. */
+/** A row of the list of experiments of `ada/mnist`. Each was created on another day. */
 export const row = (id: number, given: object = {}) => ({
   id,
   unique_name: `ada.mnist.${id}`,
@@ -17,7 +17,7 @@ export const row = (id: number, given: object = {}) => ({
   ...given,
 });
 
-/** The page of a list that a request asks for, or the record of one of its experiments, which has more than its row. */
+/** The requested page of a list, or the requested experiment, whose record has more fields than its row. */
 export function readable(
   rows: readonly { readonly id: number }[],
   seen: Seen,
@@ -29,7 +29,7 @@ export function readable(
   return found && { json: { ...found, ...more } };
 }
 
-/** A gateway before a service with experiments, or with answers of its own, and a client of its exports. */
+/** A gateway in front of a service with experiments or with the given responses, and a client of its exports. */
 export async function startExports(
   rows: readonly object[] | ((seen: Seen) => FakeResponse | undefined | Promise<FakeResponse>),
   env: Record<string, string> = {},
@@ -45,13 +45,13 @@ export async function startExports(
   ) =>
     fetch(`${gateway.url}/export/${path}`, {
       ...options,
-      // fetch would ask for gzip by itself.
+      // By default fetch accepts gzip.
       headers: { ...HEADERS, "accept-encoding": "identity", ...options.headers },
     });
   return { ...gateway, ...service, url: gateway.url, get };
 }
 
-/** The query of a URL with these parameters, those that are no texts as JSON. */
+/** The query of a URL with these parameters. Values other than strings are written as JSON. */
 export const query = (parameters: Record<string, unknown>): string =>
   `?${new URLSearchParams(
     Object.entries(parameters).map(([name, value]) => [

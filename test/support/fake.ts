@@ -10,12 +10,12 @@ export interface Seen {
   readonly body: string;
 }
 
-/** What a fake service answers: a JSON body with status 200, or all of it. */
+/** The response of a fake service: a JSON body with status 200, or all its parts. */
 export type FakeResponse =
   | { readonly json: unknown; readonly status?: number; readonly headers?: Record<string, string> }
   | { readonly text: string | Buffer; readonly status?: number; readonly headers?: Record<string, string> };
 
-/** An answer, or what writes one by itself. */
+/** A response, or a function that writes one itself. */
 export type Reply = FakeResponse | ((response: ServerResponse) => unknown);
 
 /** `ada/mnist/jobs?limit=3`: without the prefix of all requests, and without the default order of lists of runs. */
@@ -51,10 +51,10 @@ export function tell(response: ServerResponse, reported: FakeResponse): void {
   response.writeHead(reported.status ?? 200, headersOf(reported)).end(bodyOf(reported));
 }
 
-/** How a fake service answers a request; what it gives no answer to is a JSON 404. */
+/** Responds to the requests of a fake service; undefined stands for a JSON 404. */
 export type Answering = (seen: Seen) => Reply | undefined | Promise<Reply | undefined>;
 
-/** A service that answers as told, over real HTTP. */
+/** A service with the given responses, over real HTTP. */
 export async function startFake(answer: Answering) {
   const seen: Seen[] = [];
   const server = await openHttp(async (request, response) => {
@@ -69,12 +69,12 @@ export async function startFake(answer: Answering) {
     seen: () => seen,
     /** `GET ada/mnist/jobs/3/` for each request, in the order of their arrival. */
     inOrder: () => seen.map(onWire),
-    /** The same in the order of the alphabet: what goes side by side arrives in any order. */
+    /** The same in alphabetical order, because parallel requests arrive in any order. */
     calls: () => seen.map(onWire).toSorted(),
   };
 }
 
-/** What another service answers to a read. */
+/** The response of another service to a read. */
 export async function passedOn(service: string, { path, headers }: Seen): Promise<FakeResponse> {
   const answer = await fetch(service + path, { headers: { authorization: `${headers["authorization"]}` } });
   const text = Buffer.from(await answer.arrayBuffer());
@@ -89,7 +89,7 @@ export const startRecords = (records: Record<string, unknown>) =>
     return record === undefined ? undefined : { json: record };
   });
 
-/** The page of a list that a request asks for by `limit` and `offset`. */
+/** The page of a list that a request selects by `limit` and `offset`. */
 export function pageOf(rows: readonly unknown[], { path }: Pick<Seen, "path">): FakeResponse {
   const { searchParams } = new URL(path, "http://service");
   const offset = Number(searchParams.get("offset") ?? 0);

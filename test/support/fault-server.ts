@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { NOT_FOUND, onWire, type Seen, startFake, type FakeResponse } from "./fake.ts";
 
-/** One exchange that is to go wrong, and what the service would have answered. */
+/** One exchange that is to fail, and the response that the service would have sent. */
 export interface Trouble {
   readonly response: ServerResponse;
   readonly right: FakeResponse;
@@ -13,12 +13,12 @@ export type Fault = (trouble: Trouble) => unknown;
 interface Order {
   readonly route: RegExp;
   readonly fault: Fault;
-  /** Which calls of the route, counted from 1, go wrong. */
+  /** Selects the calls of the route, counted from 1, that fail. */
   readonly isMeant: (call: number) => boolean;
   calls: number;
 }
 
-/** A service over real HTTP that answers rightly, until it is told how to fail and where. */
+/** A service over real HTTP whose responses are right until the test sets a fault for a route. */
 export async function startFaultServer(answer: (seen: Seen) => FakeResponse | undefined) {
   let orders: Order[] = [];
   const service = await startFake((asked) => {

@@ -10,7 +10,7 @@ import { listen } from "./listen.ts";
 import { JSON_BODY, sendPlainly } from "./raw-requests.ts";
 import { TEST_SETTINGS } from "./test-settings.ts";
 
-/** What a GraphQL server answers, as a client reads it. */
+/** The response of a GraphQL server, as a client reads it. */
 export interface Answer<Data> {
   readonly data: Data;
   readonly errors?: readonly (GraphQLFormattedError & { readonly extensions: Record<string, unknown> })[];
@@ -36,13 +36,13 @@ export interface GatewayOptions extends Pick<Given, "lookAhead" | "planner" | "c
   readonly token?: string | null;
   /** Settings and bounds by their names. */
   readonly env?: Record<string, string>;
-  /** Whether its server hands over what offers another protocol. */
+  /** Whether its server passes on requests that offer another protocol. */
   readonly takesUpgrades?: boolean;
 }
 
 const KEPT = new Agent({ keepAlive: true });
 
-/** What a GraphQL server answers, by Node's own client: `fetch` takes twice the time. */
+/** The response of a GraphQL server, read with Node's own client: `fetch` takes twice as long. */
 export async function askAt(
   url: string,
   token: string | null,
@@ -56,7 +56,7 @@ export async function askAt(
   return JSON.parse(`${body}`) as Answer<never>;
 }
 
-/** A gateway on a port of its own, closed when the test ends. */
+/** A gateway on a free port, closed when the test ends. */
 export async function startGateway({
   upstream,
   token = "t0ken",
@@ -83,7 +83,7 @@ export async function startGateway({
 export const RELEASE_02 = { UPSTREAM_PROFILE: "polyaxon-0.2" };
 export const RELEASE_04 = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 
-/** A gateway before a fake service that answers as told, or that has these records. */
+/** A gateway in front of a fake service with the given responses or records. */
 export async function startBefore(
   answer: Answering | Readonly<Record<string, unknown>>,
   env: Record<string, string> = {},

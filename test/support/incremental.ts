@@ -35,7 +35,7 @@ export async function* partsOf({ body, headers }: Response): AsyncGenerator<Piec
   if (text !== "--\r\n") throw new Error(`expected the end of the body, got ${JSON.stringify(text)}`);
 }
 
-/** Adds fields or items to those that are there, as clients do. */
+/** Adds fields or items to the existing ones, as clients do. */
 function mergeInto(target: unknown, source: unknown): unknown {
   if (typeof target !== "object" || target === null || typeof source !== "object" || source === null)
     return source;
@@ -60,7 +60,7 @@ export function merge(payloads: readonly PieceJson[]) {
     if (!path) throw new Error(`${id} is not pending`);
     return path;
   };
-  /** What could not be completed. */
+  /** Paths of parts that could not be completed. */
   const failed: Path[] = [];
   announce(first);
   for (const payload of later) {

@@ -29,7 +29,7 @@ export const FIRST_POLL = 20;
 const RUN = /^\/api\/v1\/ada\/mnist\/experiments\/(\d+)\/$/;
 const LIST = /^\/api\/v1\/ada\/mnist\/experiments\?/;
 
-/** What the service tells of a run. */
+/** The row of a run in the service's responses. */
 export const rowOf = (run: LiveRun) => ({
   unique_name: `ada.mnist.${run.id}`,
   started_at: null,
@@ -74,18 +74,18 @@ export async function startLive(
         variables: { id: experimentId(id) },
         ...(token === undefined ? {} : { token }),
       }),
-    /** Lets the service accept tokens, so that each may have all that a token may have. */
+    /** Verifies tokens with one read each, so that each may use all places of a token. */
     accept: async (...tokens: string[]): Promise<void> => {
       for (const token of tokens) await gateway.ask(READ, { id: experimentId(1) }, { token });
     },
     /** Waits until this many subscriptions are open, by the metrics. */
     subscriptions: (count: number) => reaches(gateway, "rungraph_subscriptions_running", count),
-    /** Waits until the service has seen this many requests, and gives them. */
+    /** Waits until the service has received this many requests, and returns them. */
     requests: async (count: number): Promise<string[]> => {
       await vi.waitUntil(() => service.seen().length >= count, LONG_TIMEOUT);
       return service.seen().map(onWire);
     },
-    /** Waits until what is under way has come to its end, so that all polls have timers again. */
+    /** Waits until all work has ended, so that every poll has a timer again. */
     settle: () => quiet(() => service.seen().length),
   };
 }

@@ -12,8 +12,8 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export const mainIn = (folder: string): string => join(folder, "dist/src/main.js");
 
 /**
- * The built gateway as a process of its own, with these variables and no deadlines; it ends with the test at the latest.
- * `options` are those of Node.
+ * The built gateway as a separate process, with these variables and no deadlines. It ends with the test at the latest. `options` are those
+ * of Node.
  */
 export const startMain = (
   environment: Record<string, string>,
@@ -31,7 +31,7 @@ export async function startReady(
   return { ...main, url };
 }
 
-/** A program as a process of its own, without deadlines; it ends with the test at the latest. */
+/** A program as a separate process, without deadlines. It ends with the test at the latest. */
 export function startProgram(
   command: readonly string[],
   environment: Readonly<Record<string, string>>,
@@ -45,7 +45,7 @@ export function startProgram(
   return program;
 }
 
-/** A program as a process that ends when it is told to. */
+/** A program as a process that the caller must end. */
 export function spawnProgram(
   [program = "", ...args]: readonly string[],
   environment: Readonly<Record<string, string>>,
@@ -68,17 +68,17 @@ export function spawnProgram(
   return {
     pid: child.pid,
     ended,
-    /** Its code, also while something of what it printed is not read. */
+    /** Its exit code, even while some of its output is unread. */
     exited,
     out: () => said.out,
     err: () => said.err,
     kill: (signal: NodeJS.Signals) => child.kill(signal),
-    /** Reads nothing more of what it prints, and leaves the pipe open. */
+    /** Stops reading its output, and leaves the pipe open. */
     holdReading: () => void child.stdout?.pause(),
     goOnReading: () => void child.stdout?.resume(),
-    /** Ends the reader of what it prints. */
+    /** Closes the pipe of its output. */
     stopReading: () => void child.stdout?.destroy(),
-    /** What it printed, once that matches. */
+    /** The match of its output, as soon as there is one. */
     printed: (expected: RegExp) =>
       Promise.race([
         new Promise<RegExpExecArray>((found) => {
@@ -98,5 +98,5 @@ export function spawnProgram(
 
 export const READY_LINE = /Rungraph is ready: (http:\/\/\S+\/graphql)/;
 
-/** The token of the demo's first user, where it says how to sign in. */
+/** The token of the demo's first user, in the line about signing in. */
 export const DEMO_TOKEN = /"demo":\{"token":"([^"]+)"/;

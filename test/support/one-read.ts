@@ -14,7 +14,7 @@ export const RUNNING_ANSWER = { data: { experiment: { status: "RUNNING" } } };
 
 export const SECRET_TOKEN = "c4nary.T0ken";
 
-/** The answer to `ASK` when it fails, in a request named `request-1`. */
+/** The response to `ASK` when it fails, in a request named `request-1`. */
 export const failedStatus = (code: string, message: string, details: object = {}) => ({
   data: { experiment: null },
   errors: [
@@ -29,14 +29,14 @@ export const failedStatus = (code: string, message: string, details: object = {}
 
 const SECRETS = ["c4nary", "canary", "n3w", "127.0.0.1", ".internal", "ada/mnist", "<html", "<h1", "  at "];
 
-/** What nobody is told: where the service is, which record was asked for, its pages, a stack, the tokens. */
+/** Expects that nothing discloses the address of the service, the record and its pages, a stack, or the tokens. */
 export function expectNothingLeaked(answer: unknown, logged: string, url: string): void {
   const words = `${JSON.stringify(answer)} ${logged}`.replaceAll(/"(?:time|ms)":\d+/g, "");
   expect(SECRETS.filter((secret) => words.includes(secret))).toEqual([]);
   expect(words).not.toMatch(portIn(url));
 }
 
-/** Asks for one experiment of a service that gives the same answer to everything. */
+/** Reads one experiment from a service with the same response to every request. */
 export async function askOf(reported: FakeResponse, env: Record<string, string> = {}) {
   const service = await startFake(() => reported);
   const { ask, logged } = await startGateway({ upstream: service, token: SECRET_TOKEN, env });
@@ -45,7 +45,7 @@ export async function askOf(reported: FakeResponse, env: Record<string, string> 
   return { answer, calls: service.calls() };
 }
 
-/** A record of so many bytes. */
+/** The JSON text of a record of `bytes` bytes. */
 export const recordTextOf = (bytes: number) => {
   const bare = JSON.stringify({ ...RUNNING_RECORD, description: "" });
   return JSON.stringify({ ...RUNNING_RECORD, description: "x".repeat(bytes - bare.length) });
@@ -58,7 +58,7 @@ export const jsonText = (text: string | Buffer, encoding?: string): FakeResponse
 
 export const RECORD_TEXT = JSON.stringify(RUNNING_RECORD);
 
-/** The experiment that most tests ask for. */
+/** The experiment that most tests read. */
 const EXPERIMENT_ID = globalId("Experiment:ada/mnist/42");
 
 export const OUTPUTS_OF_42 = `/downloads/${EXPERIMENT_ID}/outputs`;
@@ -70,10 +70,10 @@ export const firstCodeOf = ({ errors }: Answer<unknown>): string =>
 export const askFor = ({ ask }: Gateway, query = ASK_STATUS, token = "t0ken"): Promise<Answer<unknown>> =>
   ask(query, {}, { token });
 
-/** Asks for another experiment. */
+/** A query of another experiment. */
 export const statusOf = (id: number) => `{ experiment(id: "ada.mnist.${id}") { status } }`;
 
-/** Asks for these experiments, each in a field of its own. */
+/** A query of these experiments, each in a separate field. */
 export const statusesOf = (ids: readonly number[]) =>
   `{ ${ids.map((id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`).join(" ")} }`;
 

@@ -13,7 +13,7 @@ import {
 } from "graphql";
 import { schema } from "../../src/graphql/schema.ts";
 
-/** What answers differently from one moment to the next, and what the profile does not count on, though the demo has it. */
+/** Fields whose values differ from one moment to the next, and fields that the demo has but the profile does not require. */
 export const UNSTEADY = new Set([
   "durationSeconds",
   "ExperimentJob.logs",
@@ -37,7 +37,7 @@ const deferred = (selections: readonly SelectionNode[], text = "@defer"): Inline
 const whole = (node: SelectionNode): SelectionNode =>
   visit(node, { Directive: ({ name }) => (name.value === "stream" ? null : undefined) });
 
-/** What becomes of a selection: itself, deferred, at once and deferred, deferred twice, or deferred within another. */
+/** Forms of a selection: itself, deferred, at once and deferred, deferred twice, or deferred within another. */
 const FORMS: readonly ((node: SelectionNode) => readonly SelectionNode[])[] = [
   (node) => [deferred([node])],
   (node) => [deferred([node])],

@@ -13,11 +13,11 @@ import fieldTable from "./random-fields.json" with { type: "json" };
 /** A root field as it is fieldTable, and the type that is selected on below. */
 export type Root = readonly [field: string, type: string];
 
-/** Root fields of what the demo has. */
+/** Root fields for records of the demo. */
 // Safe: each is a pair there.
 export const EXISTING_ROOTS = fieldTable.roots as unknown as readonly Root[];
 
-/** These, what does not exist, and what cannot be read. */
+/** These, and root fields for records that do not exist or cannot be read. */
 export const ROOTS: readonly Root[] = [
   ...EXISTING_ROOTS,
   ['experiment(id: "ada.mnist.999999")', "Experiment"],
@@ -25,11 +25,11 @@ export const ROOTS: readonly Root[] = [
   ['entities(ids: ["RXhwZXJpbWVudDphZGEvbW5pc3QvNDI", "?", "Sm9iOmFkYS9tbmlzdC8x"])', "Experiment"],
 ];
 
-/** What random operations are made of. */
+/** The parts of random operations. */
 interface Material {
   /** Where an operation begins: root fields as they are fieldTable, and the type that is selected on below. */
   readonly roots: readonly Root[];
-  /** Fields that are not asked for, as `name` or `Type.name`. */
+  /** Fields that are never selected, as `name` or `Type.name`. */
   readonly leftOut: ReadonlySet<string>;
   /** How deep selections go below the root fields. */
   readonly depth: number;

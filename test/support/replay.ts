@@ -76,10 +76,9 @@ export function lineOf(lines: readonly Line[], name: string): Line {
 }
 
 /**
- * A service that repeats its recordings, over real HTTP. A request is known by its method, its path, the parameters of
- * its query in any order and encoding, and its Authorization header, all as recorded, except that a slash at the end
- * of the path may be there or not, as on the recorded server. Of several equal requests the first recorded one answers, every time: so this serves reads in any
- * order, and is no place for commands. What was not recorded is answered with 599.
+ * A service that repeats its recordings, over real HTTP. A request is identified by its method, its path, its query parameters in any order
+ * and encoding, and its Authorization header. A slash at the end of the path is optional, as on the recorded server. Equal requests all get
+ * the first recorded response, so reads work in any order and commands do not. Requests that were not recorded get 599.
  */
 export function startReplay(lines: readonly Line[]) {
   const reported = new Map(
@@ -113,7 +112,7 @@ export function plain(address: string): readonly [path: string, parameters: read
   const parameters = [...new URLSearchParams(query)].map(
     ([name, value]) => `${name}=${name === "sort" ? value.replace(SECOND_KEY, "") : value}`,
   );
-  // The order that lists have anyway, and the size of the pages of which those with ties are a part.
+  // The default order of lists, and the size of the pages that contain the rows with ties.
   const implied = TIED.test(path) ? /^limit=/ : /^sort=-updated_at$/;
   const wanted = parameters.filter((each) => !implied.test(each));
   return [path.replace(/\/$/, ""), wanted.toSorted()];

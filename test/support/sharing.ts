@@ -8,6 +8,6 @@ import { LONG_TIMEOUT } from "./long-timeout.ts";
 export const sharedReads = async (gateway: Gateway, from: "in flight" | "kept"): Promise<number> =>
   (await metricOf(gateway, `rungraph_shared_reads_total{from="${from}"}`)) || 0;
 
-/** Waits until so many reads wait, or have waited, for the request of another operation. */
+/** Waits until `count` reads have shared, or are sharing, the request of another operation. */
 export const joined = (gateway: Gateway, count: number) =>
   vi.waitUntil(async () => (await sharedReads(gateway, "in flight")) === count, LONG_TIMEOUT);

@@ -15,7 +15,7 @@ const MINUTES =
 const SLOW =
   /\/(?:agents|docs|incremental|recorded|scenarios)\/|\/faults\/(?!fairness|bounds)|\/(?:access|compression|admission|drain|explain|faults|host|in-flight|kept|keep-alive|large|left-out|long-logs|many-runs|many-subscriptions|missing|never-twice|outcome|paced|plan|propagation|random-commands|retries|sockets|streams|timeouts|web-socket-floods|whole-lists)\.test/;
 
-/** Property tests, which have all their cases with `FULL=1`, as some of those have. */
+/** Property tests, which run all their cases with `FULL=1`. */
 const PROPERTIES = /\/(?:lists|logs|metrics)\/|\/(?:every-command|json-answers|tokens)\.test/;
 
 function timeOutOf(path: string): number | null {
@@ -24,7 +24,7 @@ function timeOutOf(path: string): number | null {
   return isSlow ? within(60_000) : null;
 }
 
-// What a file of the same worker has set before.
+// Resets the settings of an earlier test file in the same worker.
 vi.resetConfig();
 const ms = timeOutOf(expect.getState().testPath ?? "");
 if (ms !== null) vi.setConfig({ testTimeout: ms, hookTimeout: ms });

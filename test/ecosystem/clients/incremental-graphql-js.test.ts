@@ -9,8 +9,8 @@ import { askIncrementally, nullAt, type Path, type PieceJson } from "../../suppo
 import { html } from "../../support/replies.ts";
 
 /*
- * The forms of pieces beside what graphql-js itself makes of the same data: that of August 2022 is its 17.0.0-alpha.2, the newer
- * one its 17. Pieces come when they are ready, so that only what they hold is compared, and not how many share a message.
+ * Compares the forms of pieces with those of graphql-js for the same data: the form of August 2022 with its 17.0.0-alpha.2, the newer one
+ * with its 17. Pieces are sent when they are ready. So only their contents are compared, not how many share a message.
  */
 
 /** As far as both releases are used here. */
@@ -39,7 +39,7 @@ interface Part {
   readonly errors?: readonly GraphQLFormattedError[];
 }
 
-/** What pieces hold, in an order of its own: the items of lists one by one, parts by path and label. */
+/** The contents of pieces, in a fixed order: the items of lists one by one, parts by path and label. */
 function heldBy(payloads: readonly PieceJson[]) {
   const [{ data, errors } = {}, ...later] = structuredClone(payloads);
   const pending = new Map<string, Part>();
@@ -86,7 +86,7 @@ const sortKeys = (_: string, value: unknown): unknown =>
 const orMore = (part: object): object =>
   "data" in part ? { ...part, data: expect.objectContaining(Object(part.data)) as unknown } : part;
 
-/** What graphql-js answers of the data and errors of a whole result. */
+/** The result of graphql-js for the data and errors of a whole result. */
 async function answerOf(
   graphql: GraphqlJs,
   { data, errors = [] }: PieceJson,
@@ -155,7 +155,7 @@ const RECORDS: Readonly<Record<string, FakeResponse>> = {
 const IDS = `ids: ["ada.mnist.experiments.3", "?", "ada.mnist.builds.1"]`;
 
 interface Differs {
-  /** Whether a fragment has again what came before: graphql-js 17 leaves it out. */
+  /** Whether a fragment repeats earlier fields: graphql-js 17 leaves them out. */
   readonly repeats?: boolean;
   /** The field that fails for graphql-js where here the record of its object does, which is the path of the error. */
   readonly failsAt?: Path;

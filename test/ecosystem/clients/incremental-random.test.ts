@@ -18,7 +18,7 @@ import { askIncrementally, type PieceJson } from "../../support/incremental.ts";
 import { deferral, UNSTEADY } from "../../support/random-deferral.ts";
 import { EXISTING_ROOTS, operation, VARIABLES } from "../../support/random-operations.ts";
 
-/** What a client makes of the pieces of a document. */
+/** Merges the pieces of a document, as a client does. */
 type Client = (document: string, payloads: readonly PieceJson[]) => unknown;
 
 /** A handler of Apollo Client, as far as it is used here. */
@@ -75,7 +75,7 @@ function hasNestedStreams(payloads: readonly PieceJson[]): boolean {
 const at = (data: unknown, path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>((object, key) => Object(object ?? {})[key], data);
 
-/** Whether a list has the name of something elsewhere that comes later: Apollo Client 4.3 takes that for a streamed list then. */
+/** Whether a list has the name of a later field elsewhere, which Apollo Client 4.3 then treats as a streamed list. */
 function hasNamesakes(payloads: readonly PieceJson[]): boolean {
   const pending = payloads.flatMap((payload) => payload.pending ?? []);
   const parts = payloads.flatMap((payload) => payload.incremental ?? []);
@@ -102,7 +102,7 @@ test("Apollo Client, urql and GraphiQL merge random payloads into the whole resu
   await fc.assert(
     fc.asyncProperty(operations, deferral(), async (document, defer) => {
       const [whole = {}] = await ask(document, "application/json");
-      // Of an error clients make what they like.
+      // Clients differ in how they treat errors.
       fc.pre(whole.errors === undefined);
       const handler = new GraphQL17Alpha9Handler();
       const query = print(handler.documentTransform.transformDocument(parse(defer(document))));
@@ -110,7 +110,7 @@ test("Apollo Client, urql and GraphiQL merge random payloads into the whole resu
       const older = await ask(query, OLDER);
       const copies = () => structuredClone(newer);
       expect(await page(copies()), "page").toEqual(whole.data);
-      // It knows no place for the items of a list that came as a part of a streamed item, or of an object that came later.
+      // Apollo Client finds no place for the items of a list that came as a part of a streamed item, or of an object that came later.
       const isRead =
         !hasNestedStreams(newer) &&
         !hasNamesakes(newer) &&

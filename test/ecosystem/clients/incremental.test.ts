@@ -8,7 +8,7 @@ const TABLE = gql(tableOf("@defer", ""));
 
 const rowsOf = (data: unknown): readonly Row[] => (data as Table).project.experiments.nodes;
 
-/** What a table shows at first, with only one round answered, and when all is there. */
+/** The contents of a table at first, with only one round answered, and at the end. */
 const shownOf = (shown: readonly unknown[]) => ({
   first: rowsOf(shown[0]).map(({ status }) => status),
   builtAtFirst: rowsOf(shown[0]).filter(({ buildJob }) => buildJob).length,

@@ -10,7 +10,7 @@ import { startDemoGateway, tokenOf } from "../../support/demo-gateway.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-/** A gateway, the headers of a caller, and a fetch that remembers what was sent: its method, and whether a document was in it. */
+/** A gateway, the headers of a caller, and a fetch that records its requests: the method, and whether a document was sent. */
 async function start(env: Record<string, string> = {}) {
   const { url, calls, demo } = await startDemoGateway({ env });
   const sent: string[] = [];
@@ -62,7 +62,7 @@ test("urql's persisted exchange sends a GET with a hash", async () => {
   expect(calls()).toEqual(["GET users/", "GET users/"]);
 });
 
-/** What graphql-codegen put into the document. */
+/** The hash that graphql-codegen put into the document. */
 const { hash } = (StartPageDocument as unknown as { __meta__: { hash: string } }).__meta__;
 const MANIFEST = fileURLToPath(new URL("../../../schema/persisted-documents.json", import.meta.url));
 
@@ -74,7 +74,7 @@ test("Apollo Client runs trusted documents by hash, and others are refused", asy
   const client = new ApolloClient({ link: link(() => hash), cache });
   onTestFinished(() => client.stop());
   expect((await client.query({ query: StartPageDocument })).data).toMatchObject(START_PAGE);
-  // The documents of the manifest ask for `__typename`, so the cache knows the record.
+  // The documents of the manifest select `__typename`, so the record has its key in the cache.
   expect(cache.extract()).toHaveProperty("User:VXNlcjphZGE", expect.objectContaining({ username: "ada" }));
   client.setLink(link(() => sha256("another")));
   await expect(client.query({ query: StartPageDocument, fetchPolicy: "network-only" })).rejects.toMatchObject(

@@ -28,8 +28,7 @@ const COMPILER = fileURLToPath(new URL("../node_modules/relay-compiler/cli.js", 
 const run = promisify(execFile);
 
 /**
- * Compiles a frontend against the schema that a gateway serves: its components' documents, by the names of their files.
- * Gives the artifacts by their names.
+ * Compiles the documents of a frontend, by file name, against the schema that a gateway serves. Returns the artifacts by name.
  */
 async function compile(schema: string, documents: Readonly<Record<string, string>>) {
   const folder = await mkdtemp(join(tmpdir(), "relay-"));
@@ -57,7 +56,7 @@ async function compile(schema: string, documents: Readonly<Record<string, string
   };
 }
 
-/** A Relay environment of ada's in front of a gateway of its own, with the artifacts of some documents. */
+/** A Relay environment of ada, in front of a new gateway, with the artifacts of some documents. */
 export async function startRelay(
   documents: Readonly<Record<string, string>>,
   env: Record<string, string> = {},
@@ -75,7 +74,7 @@ export async function startRelay(
   // The answer to this very query.
   const { data } = (await ask(getIntrospectionQuery())) as { data: IntrospectionQuery };
   const artifact = await compile(printSchema(buildClientSchema(data)), documents);
-  /** The pieces of a result, each as Relay takes it. It knows the form of August 2022, one part at a time. */
+  /** The pieces of a result, each as Relay reads it: in the form of August 2022, one part at a time. */
   const inChunks = (query: string, variables: Variables) =>
     Observable.create<GraphQLResponse>((sink) => {
       const send = async () => {
@@ -101,7 +100,7 @@ export async function startRelay(
     ),
     store: new Store(new RecordSource()),
   });
-  /** What a component shows: its query's data, without another request. */
+  /** The data of a component's query from the store, without another request. */
   const look = async (name: string, variables: Variables) => {
     const operation = createOperationDescriptor(getRequest(await artifact(name)), variables);
     // The data of a query is an object of its fields.
@@ -111,7 +110,7 @@ export async function startRelay(
     await fetchQuery(environment, await artifact(name), variables).toPromise();
     return look(name, variables);
   };
-  /** What a component with a fragment shows of a record that its parent hands to it. */
+  /** The data of a component's fragment, for a record that its parent passes to it. */
   const read = async (name: string, of: unknown) => {
     const selector = getSingularSelector(getFragment(await artifact(name)), of);
     return selector && environment.lookup(selector).data;

@@ -9,14 +9,14 @@ import { expect, test } from "vitest";
 import { startRelay } from "./relay-frontend.ts";
 
 const EXPERIMENT = "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI";
-/** What Relay expects of a schema: `interface Node` and `node(id:)`. */
+/** Names that Relay requires in a schema: `interface Node` and `node(id:)`. */
 const RELAY_NAMES = { TYPE_NAMES: "Node=ClusterNode,Entity=Node" };
 
 const STATUSES = ["CREATED", "BUILDING", "SCHEDULED", "STARTING", "RUNNING", "SUCCEEDED"];
 
-/** The statuses that a timeline shows, and what it needs to go on. */
+/** The statuses in a timeline, and the page info that it needs to continue. */
 function statusesIn(shown: unknown) {
-  // What these stories show is a run with its statuses.
+  // Safe: these tests show a run with its statuses.
   const { statuses } = (shown as { run: { statuses: Timeline } }).run;
   return { statuses: statuses.edges.map(({ node }) => node.status), ...statuses.pageInfo };
 }
@@ -87,7 +87,7 @@ test("a failed field is caught with its code; other fields remain", async () => 
     there: { uniqueName: "ada.mnist.42" },
     gone: { ok: false, errors: [{ extensions: { code: "NOT_FOUND" } }] },
   });
-  // Both are looked for together; the one that is not in the list is asked for alone.
+  // Both are looked up together; the one that is missing from the list is read alone.
   expect(calls()).toEqual([
     "GET ada/mnist/experiments/999/",
     "GET ada/mnist/experiments?query=id%3A42%7C999&limit=100",
@@ -167,9 +167,9 @@ test("a deferred fragment is shown when its payload arrives", async () => {
   const table = await artifact("TableQuery");
   const operation = createOperationDescriptor(getRequest(table), {});
   const details = getFragment(await artifact("Details_run"));
-  /** What components show at once: the statuses, and the commits that are there. */
+  /** The data that components show at once: the statuses, and the available commits. */
   const shown = () => {
-    // Safe: it is what the query asks for.
+    // Safe: the query selects it.
     const { project } = environment.lookup(operation.fragment).data as unknown as Table;
     return project.experiments.nodes.map((row) => {
       const { data } = environment.lookup(getSingularSelector(details, row) ?? fail());
