@@ -153,7 +153,7 @@ function keepSocket(url: string, token: string) {
     retryAttempts: 30,
     retryWait: () => pause(200),
     on: {
-      // 1006: the upgrade was rejected. 1001: the replica goes.
+      // 1006: the upgrade was rejected. 1001: the replica shuts down.
       closed: (event) => {
         const { code } = event as CloseEvent;
         if (code !== 1001 && code !== 1006 && code !== 1000) problems.push(`closed with ${code}`);

@@ -20,7 +20,7 @@ const DOCUMENTS = 40;
 const subscription = (number: number) => `subscription S${number} { runUpdated(id: "no id") { reason } }`;
 const query = (number: number) => `query Q${number} { gateway { version } }`;
 
-/** Sends documents in one go, and calls back for each answer. */
+/** Sends documents at once, and calls back for each response. */
 type Permit = (
   gateway: Pick<Gateway, "url">,
   numbers: readonly number[],

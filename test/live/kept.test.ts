@@ -16,7 +16,7 @@ test.each([
   ["a list of runs", (id: number) => `runsUpdated(of: "${globalId(`Project:ada/p${id}`)}") { reason }`],
 ])("a poll keeps %s only while its caller's memory budget has room", async (_, field) => {
   const { subscribe, advance, settle, subscriptions } = await startLive([], {
-    // A response and a kept record of it, but not another kept one.
+    // Room for a response and its cached record, but not for another cached one.
     env: { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_UPSTREAM_BYTES: "125000" },
     answer: ({ path }) => {
       const record = { ...rowOf({ id: 1, last_status: "running" }), description: LONG };

@@ -42,7 +42,7 @@ async function start(recordOf: (id: number) => FakeResponse) {
       };
       return Promise.all(Array.from({ length: callers }, send)).catch(() => []);
     },
-    /** The most memory that it had so far, in megabytes. */
+    /** Peak memory of the gateway so far, in megabytes. */
     peak: () =>
       Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${gateway.pid}/status`, "utf8"))?.[1]) / 1_000,
   };

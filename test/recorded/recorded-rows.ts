@@ -76,7 +76,7 @@ async function replay(lines: readonly Line[], document: string, profile: string)
   const outcome = JSON.parse(reported.replaceAll(/"(-?\d{16,})"/g, "$1")) as ReturnType<typeof outcomeOf>;
   const sent = upstream.seen().map(({ method, path, body }) => [method, ...plain(path), bodyOf(body)]);
   const recorded = lines.map(({ method, path, body }) => [method, ...plain(path), bodyOf(body)]);
-  // Some go side by side.
+  // Some requests are parallel.
   const inOrder = (requests: readonly unknown[][]) =>
     requests.toSorted((a, b) => a.join().localeCompare(b.join()));
   expect(inOrder(sent)).toEqual(inOrder(recorded));

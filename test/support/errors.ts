@@ -7,7 +7,7 @@ export const errorsOf = ({ errors = [] }: Answer<unknown>) =>
     return { at: path?.join("."), message, ...details };
   });
 
-/** The errors in the order of their places: upstream requests that go side by side fail in any order. */
+/** The errors, sorted by path: parallel upstream requests fail in any order. */
 export const sortedErrorsOf = (answer: Answer<unknown>) =>
   errorsOf(answer).toSorted((a, b) => `${a.at}`.localeCompare(`${b.at}`));
 

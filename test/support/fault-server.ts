@@ -7,7 +7,7 @@ export interface Trouble {
   readonly right: FakeResponse;
 }
 
-/** A way to go wrong. */
+/** A kind of failure. */
 export type Fault = (trouble: Trouble) => unknown;
 
 interface Order {
@@ -35,7 +35,7 @@ export async function startFaultServer(answer: (seen: Seen) => FakeResponse | un
         .seen()
         .map(onWire)
         .filter((call) => route.test(call)),
-    /** From now on requests whose `METHOD path` matches go wrong. */
+    /** From now on requests fail whose `METHOD path` matches. */
     fail: (route: RegExp, fault: Fault, isMeant: Order["isMeant"] = () => true) => {
       orders = [{ route, fault, isMeant, calls: 0 }, ...orders];
     },

@@ -31,7 +31,7 @@ interface Material {
   readonly roots: readonly Root[];
   /** Fields that are never selected, as `name` or `Type.name`. */
   readonly leftOut: ReadonlySet<string>;
-  /** How deep selections go below the root fields. */
+  /** Maximum depth of selections below the root fields. */
   readonly depth: number;
 }
 

@@ -169,7 +169,7 @@ interface ImportanceProps {
   readonly onChoose: (name: string) => void;
 }
 
-/** How a metric goes with each parameter that is a number: from -1 to 1, the strongest first. */
+/** The correlation of a metric with each numeric parameter: from -1 to 1, the strongest first. */
 function Importance({ metric, rows, onChoose }: ImportanceProps) {
   return (
     <section className="panel" aria-labelledby="importance">

@@ -86,7 +86,7 @@ const namesIn = (records: readonly object[]) => [
   ...new Set(records.flatMap((record) => Object.keys(record))),
 ];
 
-/** The columns behind the name of a run, and the names of those that can be hidden. */
+/** The columns after the name of a run, and the names of the columns that can be hidden. */
 export function columnsOf(runs: readonly Row[], order: RunOrder, address: Address) {
   const hidden = hiddenIn(address);
   const parameters = namesIn(runs.map((run) => run.parameters));
