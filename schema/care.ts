@@ -35,7 +35,7 @@ const RELEASED_NAMES = "schema/released-names.txt";
 const NAMES: readonly (readonly [path: string, name: RegExp])[] = [
   ["docs/settings.md", /^\| `([A-Z_]+)` \|/gm],
   ["docs/errors.md", /^\| `([A-Z_]+)` \| \d/gm],
-  ["docs/operations.md", /^\| `(rungraph_\w+)` \| \w+ \|(.*?) \|/gm],
+  ["docs/monitoring.md", /^\| `(rungraph_\w+)` \| \w+ \|(.*?) \|/gm],
   ["src/index.ts", /^export (?:async function |interface |type )(?:\{ )?(\w+)/gm],
 ];
 

@@ -129,7 +129,7 @@ test("reports removed settings, codes, metrics and exports, and changed metric l
     "schema/released-names.txt": `${[...names, ...kept].join("\n")}\n`,
     "docs/settings.md": lines,
     "docs/errors.md": lines,
-    "docs/operations.md": `${lines}| \`rungraph_downloads_total\` | counter | \`what\` |\n`,
+    "docs/monitoring.md": `${lines}| \`rungraph_downloads_total\` | counter | \`what\` |\n`,
     "src/index.ts": 'export type { Log } from "./log.ts";\n',
   };
   const { said, problems } = check({ released: committed, now: committed, files });
