@@ -45,5 +45,5 @@ for (const [page, module] of Object.entries(PYTHON)) {
 test("the list of recipes names every page", () => {
   const { text } = readPage(`${FOLDER}README.md`);
   const named = [...text.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, page]) => page);
-  expect(named.toSorted()).toEqual(pages.toSorted());
+  expect(new Set(named)).toEqual(new Set(pages));
 });
