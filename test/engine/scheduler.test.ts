@@ -100,12 +100,12 @@ test("callers of one gateway do not delay another in the same process", async ()
   await Promise.all([busy, other].map((gateway) => gateway.ask(ofManySlices)));
   stopwatchRuns();
   const callers = Array.from({ length: 20 }, (_, number) => `caller${number}`);
-  const numbers = [...Array(10).keys()];
+  const numbers = [...Array(15).keys()];
   let read = 0;
   const heavy = callers.map((token) => webSocket(token)(busy, numbers, () => read++));
   await vi.waitUntil(() => read > 0, LONG_TIMEOUT);
   await other.ask(ofManySlices);
-  expect(read).toBeLessThan(100);
+  expect(read).toBeLessThan(200);
   await Promise.all(heavy);
 });
 
