@@ -26,6 +26,8 @@ const rule = (name, value) => ({ [`@graphql-eslint/${name}`]: value });
 
 /** Values: they belong to their parent, and a cache that kept them by an id of their own would mix them up. */
 const VALUES = [
+  "ActiveRun",
+  "ActiveRuns",
   "Breakdown",
   "BuildConfig",
   "CodeReference",
