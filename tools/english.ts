@@ -32,14 +32,16 @@ function* issuesIn(text: string): Generator<string> {
   }
 }
 
-const COMMENT = /\/\*\*?([\s\S]*?)\*\/|(?:^|\s)\/\/ ?(.*(?:\n\s*\/\/ ?.*)*)/g;
+const COMMENT = /(?:^|\s)\/\*\*?([\s\S]*?)\*\/|(?:^|\s)\/\/ ?(.*(?:\n\s*\/\/ ?.*)*)/g;
 
-/** The comments of a file of TypeScript, each as one line of text. */
+/** The comments of a file of code, each as one line of text. */
 const commentsIn = (code: string): string[] =>
   [...code.matchAll(COMMENT)].map(([, block, line = ""]) =>
     (block ?? line)
       .replaceAll(/\n\s*(?:\*|\/\/) ?/g, " ")
       .replaceAll(/\s+/g, " ")
+      // Types of JavaScript are no sentences.
+      .replace(/ ?@\w+ .*$/, "")
       .trim(),
   );
 
@@ -101,7 +103,7 @@ const filesIn = (folder: string, pattern: RegExp): string[] =>
 const read = (path: string): string => readFileSync(path, "utf8");
 
 function* check(): Generator<string> {
-  for (const path of CODE.flatMap((folder) => filesIn(folder, /\.tsx?$/)))
+  for (const path of CODE.flatMap((folder) => filesIn(folder, /\.[jt]sx?$/)))
     for (const comment of commentsIn(read(path)))
       for (const issue of issuesIn(comment)) yield `${path}: ${issue}`;
   for (const path of ["README.md", "CONTRIBUTING.md", ...filesIn("docs", /\.md$/)])

@@ -73,7 +73,8 @@ export interface OperationLimits {
 }
 
 /*
- * Validation compares fields with the same response name in pairs, with their arguments and selections, and also fragments. graphql-js gives up after 100 ms of it; with both limited it takes 20 ms at most.
+ * Validation compares fields with the same response name in pairs, with their arguments and selections, and also fragments.
+ * graphql-js gives up after 100 ms of it; with both limited it takes 20 ms at most.
  */
 
 /** Maximum fields with the same response name that have arguments or selections. */

@@ -120,7 +120,10 @@ const NAMES: NameSettings = {
   ],
 };
 
-/** Creates the counters of operations by name and by client. Each count returns the name under which the client is counted. Callers choose these names, so that new ones are added only with `isTrusted`. */
+/**
+ * Creates the counters of operations by name and by client. Each count returns the name under which the client is counted. Callers choose
+ * these names, so that new ones are added only with `isTrusted`.
+ */
 export function createOperationCounts(registers: Registry[], now: () => number) {
   const clients = createNamedCounts(CLIENTS, registers, now);
   const unknownClient = clients.fixed("unknown", "unknown");

@@ -5,7 +5,7 @@ import graphql from "@graphql-eslint/eslint-plugin";
 const EXAMPLE = "examples/runs/src/*.{ts,tsx}";
 const schema = "schema/schema.graphql";
 
-/** What the subgraph names by `@link`, which the plugin reads of an `extend schema` only. */
+/** The directives that the subgraph imports by `@link`, which the plugin reads only in an `extend schema`. */
 const FEDERATION = `
 directive @link(url: String!, import: [String]) repeatable on SCHEMA
 directive @key(fields: String!) repeatable on OBJECT | INTERFACE
@@ -71,7 +71,7 @@ const VALUES = [
 ];
 
 export default [
-  // What was released stays as it was.
+  // A released schema stays as it was.
   { ignores: ["schema/released.graphql"] },
   {
     files: ["**/*.graphql"],

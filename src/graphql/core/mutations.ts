@@ -63,8 +63,8 @@ export const DeletePayload = builder.objectRef<Resource>("DeletePayload").implem
 });
 
 /**
- * Resolves the target of a command. If the name says more than the address, the record is read first. The service finds an experiment by its own number alone, so that a typing error in the number of its group
- * would send the command to another run. Throws `InputError`.
+ * Resolves the target of a command. If the name says more than the address, the record is read first. The service finds an experiment by its
+ * own number alone, so that a typing error in the number of its group would send the command to another run. Throws `InputError`.
  */
 export async function targetOf<R extends object, At extends Address>(
   kind: Kind<R, At>,

@@ -32,8 +32,8 @@ const TABLES = {
 } as const;
 
 /**
- * Serves the routes behind `experimentsUrl` and `metricsUrl`: `GET /export/{id}/runs.csv` and so on, by global id or unique name. Reads one page of the list
- * after the other, as the caller reads the file. Returns false for other paths. `schema` has no renamed types.
+ * Serves the routes behind `experimentsUrl` and `metricsUrl`: `GET /export/{id}/runs.csv` and so on, by global id or unique name. Reads one
+ * page of the list after the other, as the caller reads the file. Returns false for other paths. `schema` has no renamed types.
  */
 export function createExports(dependencies: GatewayDependencies, schema: GraphQLSchema) {
   const readParameters = createParameters(schema, !dependencies.config.INTROSPECTION);

@@ -126,7 +126,8 @@ function lacking(what: string, capability?: string): never {
 }
 
 /*
- * The language in which servers take filters of lists, that of Polyaxon 0.x: `status:~running|failed,metric.loss:<0.5`. Values that it cannot express are not sent, so that no value changes the meaning of a filter and no filter crashes the server.
+ * The language in which servers take filters of lists, that of Polyaxon 0.x: `status:~running|failed,metric.loss:<0.5`. Values that it
+ * cannot express are not sent, so that no value changes the meaning of a filter and no filter crashes the server.
  */
 
 export interface Condition {

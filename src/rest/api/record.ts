@@ -212,9 +212,9 @@ export type RecordOf<Keys> = {
 export const keysOf = <Keys extends Table>(table: Keys) => Object.keys(table) as (keyof Keys & string)[];
 
 /**
- * Reads a record: as received, without a copy, when it fits and has no more keys than records have, otherwise key by key. A value of the wrong type reads as
- * null and its path is added to `mismatches`. Returns null for a value that is not an object, and for a record in which a
- * wrong value may not be null: the last mismatch is the cause.
+ * Reads a record: as received, without a copy, when it fits and has no more keys than records have, otherwise key by key. A value of the
+ * wrong type reads as null and its path is added to `mismatches`. Returns null for a value that is not an object, and for a record in
+ * which a wrong value may not be null: the last mismatch is the cause.
  */
 export type RecordDecoder<Record> = (
   value: unknown,

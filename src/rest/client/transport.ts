@@ -246,7 +246,10 @@ const HEAD_FIELDS: ReadonlyMap<string, keyof Omit<ResponseHead, "status" | "rece
 ]);
 const LENGTHS = new Set([...HEAD_FIELDS.keys()].map(({ length }) => length));
 
-/** The head of a response from its names and values. Only the fields in use are extracted, because parsing all of them takes as long as a short body. */
+/**
+ * The head of a response from its names and values. Only the fields in use are extracted, because parsing all of them takes as long as a
+ * short body.
+ */
 export function headOf(status: number, raw: readonly (string | Buffer)[]): ResponseHead {
   const head = {
     status,

@@ -43,9 +43,10 @@ export interface SentRequest {
 }
 
 /**
- * The one stage in which upstream requests wait, before anything large is built for them. They wait in one fair queue (gateway, caller, rate limit, operation) until the rate limit of their token, the concurrency limits and the
- * circuit breaker admit them. Within an operation the request with the highest priority goes first. For every reason to wait alike: requests count, callers take turns, a request without consumers leaves, and a full queue sheds new
- * operations.
+ * The one stage in which upstream requests wait, before anything large is built for them. They wait in one fair queue (gateway, caller, rate
+ * limit, operation) until the rate limit of their token, the concurrency limits and the circuit breaker admit them. Within an operation the
+ * request with the highest priority goes first. For every reason to wait alike: requests count, callers take turns, a request without
+ * consumers leaves, and a full queue sheds new operations.
  *
  * Own code: p-queue, bottleneck and cockatiel are FIFO or have fixed keys, so that one caller with many requests starves the others, and they
  * keep the requests of disconnected callers.

@@ -71,9 +71,9 @@ const MAX_CURSOR_LENGTH = 8_000;
 const CURSOR = /^([^#]*)#(\d{1,9})#(?:([\w-]{6}):([\da-z]{1,10}(?:\.[\da-z]{1,10}){0,999})#)?[^#]*$/;
 
 /**
- * Parses a cursor. Clients can forge one, so it cannot request pages above `maxSize`, besides the rows of a tie. Without a size the server uses
- * its own, which its links have as well, because no request sets another one. Throws `InputError`, also for a cursor
- * of a list with another mark.
+ * Parses a cursor. Clients can forge one, so it cannot request pages above `maxSize`, besides the rows of a tie. Without a size the server
+ * uses its own, which its links have as well, because no request sets another one. Throws `InputError`, also for a cursor of a list with
+ * another mark.
  */
 export function parseCursor(
   cursor: string,

@@ -51,8 +51,8 @@ for (const line of SYNONYMS) {
 }
 
 /**
- * The operations that contain the most of some words, or of words of the same meaning, because people search by whole sentences. Operations with more of the words in their
- * names come first.
+ * The operations that contain the most of some words, or of words of the same meaning, because people search by whole sentences.
+ * Operations with more of the words in their names come first.
  *
  * @param {Operation[]} operations @param {string[]} words
  */
@@ -147,7 +147,7 @@ function listOperations(menu, operations, storage) {
 /** Forgets the sent operations. @param {Stored} storage */
 const forgetSent = (storage) => storage.removeItem(RECENT);
 
-/** What some mutations do. @param {string[]} names @param {Record<string, string>} effects */
+/** The effect of some mutations, for a person. @param {string[]} names @param {Record<string, string>} effects */
 function consequenceOf(names, effects) {
   const deletes = names.some((name) => name.startsWith("delete"));
   return [...names.map((name) => effects[name]), ...(deletes ? ["This cannot be undone."] : [])].join(" ");

@@ -100,7 +100,7 @@ function textOf(as, operation, storage) {
     : `${href}#${new URLSearchParams(operation)}`;
 }
 
-/** What the menu says when something was copied. @param {string} as @param {boolean} isWithoutValues */
+/** The message of the menu after something was copied. @param {string} as @param {boolean} isWithoutValues */
 const sayCopied = (as, isWithoutValues) =>
   [
     isWithoutValues ? "Copied without its texts, because one of them is a secret." : "Copied.",
