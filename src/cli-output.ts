@@ -2,12 +2,9 @@ import { type Config, ConfigError, hasPage, readConfig, readTypeNames } from "./
 import type { Demo } from "../demo/service.ts";
 import { printPlain, printSubgraph } from "./graphql/federation/subgraph.ts";
 import { schemaFor } from "./graphql/schema.ts";
+import { SEVERITIES } from "./observability/severity.ts";
 
-const LEVELS = {
-  info: { level: 30, severity: "INFO" },
-  warn: { level: 40, severity: "WARNING" },
-  fatal: { level: 60, severity: "CRITICAL" },
-};
+const LEVELS = { info: 30, warn: 40, fatal: 60 };
 
 /** Prints a message for operators: `text` on a terminal, otherwise a JSON line in the format of the log with the message and `fields`. */
 export function printLine(
@@ -17,7 +14,13 @@ export function printLine(
   text = message,
   isForPeople = process.stdout.isTTY,
 ): void {
-  const line = { ...LEVELS[level], time: Date.now(), ...fields, msg: message };
+  const line = {
+    level: LEVELS[level],
+    severity: SEVERITIES[level],
+    time: Date.now(),
+    ...fields,
+    msg: message,
+  };
   const output = level === "info" ? process.stdout : process.stderr;
   output.write(`${isForPeople ? text : JSON.stringify(line)}\n`);
 }

@@ -8,11 +8,11 @@ const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/is;
  */
 export function normalizeTarget(request: IncomingMessage): void {
   const { url = "", headers } = request;
-  const [, host, rest = ""] = url.startsWith("/") ? [] : (ABSOLUTE.exec(url) ?? []);
-  if (host !== undefined) {
-    headers.host = host;
-    request.url = rest.startsWith("/") ? rest : `/${rest}`;
-  }
+  if (url.startsWith("/")) return;
+  const [, host, rest = ""] = ABSOLUTE.exec(url) ?? [];
+  if (host === undefined) return;
+  headers.host = host;
+  request.url = rest.startsWith("/") ? rest : `/${rest}`;
 }
 
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;

@@ -1,4 +1,5 @@
 import pino from "pino";
+import { SEVERITIES } from "./severity.ts";
 
 type Write = (fields: object, message: string) => void;
 
@@ -42,20 +43,11 @@ export function createLog(level: string): { readonly log: Log; readonly close: (
   return { log, close };
 }
 
-/** The level of a line as pino has it, and by the name that the log collectors of clouds expect. */
+/** The level of a line as pino has it, and by the name that log collectors expect. */
 const levelOf = (label: string, level: number): object => ({
   level,
   severity: SEVERITIES[label] ?? "DEFAULT",
 });
-
-const SEVERITIES: Readonly<Record<string, string>> = {
-  trace: "DEBUG",
-  debug: "DEBUG",
-  info: "INFO",
-  warn: "WARNING",
-  error: "ERROR",
-  fatal: "CRITICAL",
-};
 
 /** The keys of a request that a terminal shows, in this order, and the units of numbers. */
 const SHOWN = ["status", "type", "what", "name", "ms", "upstreamRequests", "bytes", "code", "codes"];

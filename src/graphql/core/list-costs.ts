@@ -1,16 +1,15 @@
 import { type GraphQLSchema, isObjectType } from "graphql";
 import type { FieldExtensions } from "../../engine/field-extensions.ts";
-import { builtInProfile } from "../../rest/api/profiles.ts";
+import { OMITTED_IN_LISTS } from "../../rest/api/profiles.ts";
 import { kindsByName } from "./kinds.ts";
 
 const COST = " Costs a request for each run of a list.";
 
 /** Adds the cost to the descriptions of fields whose keys the rows of lists lack, as known servers have them. */
 export function describeListCosts(schema: GraphQLSchema): GraphQLSchema {
-  const { omittedInLists } = builtInProfile("polyaxon-0.4");
   for (const type of Object.values(schema.getTypeMap())) {
     const records = kindsByName.get(type.name)?.run?.records;
-    const lacking = records === undefined ? undefined : omittedInLists[records];
+    const lacking = records === undefined ? undefined : OMITTED_IN_LISTS[records];
     if (!lacking || !isObjectType(type)) continue;
     for (const field of Object.values(type.getFields())) {
       const { keys = [] }: FieldExtensions = field.extensions;

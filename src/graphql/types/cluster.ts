@@ -63,6 +63,11 @@ const Gpu = objectType<ByName>("Gpu", "A GPU of a machine.", (t) => ({
 
 const { property, computed, fromAddress } = fieldsOf(Node.kind);
 
+const DETAIL_COST = "Costs a request for each machine.";
+
+/** A value that the summaries of machines, which a cluster has, lack. */
+const detail: typeof property = (key, description) => property(key, `${description} ${DETAIL_COST}`);
+
 /** Source: service document, "Node summary" and "Node detail". */
 resourceType(Node, "A machine of the cluster.", (t) => ({
   name: t.string(fromAddress("Name.", ({ address }) => address.name)),
@@ -77,29 +82,19 @@ resourceType(Node, "A machine of the cluster.", (t) => ({
     type: [Gpu],
     ...computed(
       ["gpus"],
-      "Its GPUs, in use or not. Costs a request for each machine.",
+      `Its GPUs, in use or not. ${DETAIL_COST}`,
       // Safe: the check of the record takes objects only.
       ({ gpus }) => (gpus ?? null) as readonly ByName[] | null,
     ),
   }),
-  dockerVersion: t.string(
-    property("docker_version", "Container runtime version. Costs a request for each machine."),
-  ),
-  kubeletVersion: t.string(
-    property("kubelet_version", "Version of the kubelet. Costs a request for each machine."),
-  ),
-  osImage: t.string(property("os_image", "Operating system image. Costs a request for each machine.")),
-  kernelVersion: t.string(property("kernel_version", "Kernel version. Costs a request for each machine.")),
-  schedulableTaints: t.boolean(
-    property("schedulable_taints", "Whether its taints allow scheduling. Costs a request for each machine."),
-  ),
-  schedulableState: t.boolean(
-    property("schedulable_state", "Whether its state allows scheduling. Costs a request for each machine."),
-  ),
-  status: t.string(property("status", "Status, such as `ready`. Costs a request for each machine.")),
-  isCurrent: t.boolean(
-    property("is_current", "Whether it is in the cluster now. Costs a request for each machine."),
-  ),
+  dockerVersion: t.string(detail("docker_version", "Container runtime version.")),
+  kubeletVersion: t.string(detail("kubelet_version", "Version of the kubelet.")),
+  osImage: t.string(detail("os_image", "Operating system image.")),
+  kernelVersion: t.string(detail("kernel_version", "Kernel version.")),
+  schedulableTaints: t.boolean(detail("schedulable_taints", "Whether its taints allow scheduling.")),
+  schedulableState: t.boolean(detail("schedulable_state", "Whether its state allows scheduling.")),
+  status: t.string(detail("status", "Status, such as `ready`.")),
+  isCurrent: t.boolean(detail("is_current", "Whether it is in the cluster now.")),
 }));
 
 root.query("cluster", {

@@ -1,6 +1,6 @@
 import type { InputShapeFromFields } from "@pothos/core";
 import { InputError } from "../../errors.ts";
-import { arg, builder } from "../core/builder.ts";
+import { arg, builder, OPEN } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { idOf } from "../core/ids.ts";
@@ -11,7 +11,7 @@ import { RunOrder, selectionArgs } from "./run-list.ts";
 
 /** The values are file name extensions. */
 const ExportFormat = builder.enumType("ExportFormat", {
-  description: "Format of an export. Values can be added in a minor release.",
+  description: `Format of an export. ${OPEN.enum}`,
   values: {
     CSV: { value: "csv", description: "CSV with a header row." },
     NDJSON: { value: "ndjson", description: "A JSON object on each line." },

@@ -116,13 +116,8 @@ function* sort<Row extends RunnableRecord>(
     isFound ||= value !== undefined;
     return value == null ? null : { row, value };
   });
-  if (!isFound && parameter !== undefined)
-    throw missingName(
-      argument,
-      "parameter",
-      parameter,
-      (rows[0] as Partial<ExperimentRecord> | undefined)?.declarations,
-    );
+  const { declarations }: Partial<ExperimentRecord> = rows[0] ?? {};
+  if (!isFound && parameter !== undefined) throw missingName(argument, "parameter", parameter, declarations);
   const sign = direction === "ASC" ? 1 : -1;
   const inOrder = yield* sorted(valued, (one, other) => sign * compare(one.value, other.value));
   return inOrder.map(({ row }) => row);

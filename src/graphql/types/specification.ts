@@ -110,20 +110,15 @@ export async function buildSpecification(given: SpecificationInput, context: Con
     );
   requireUnambiguous(null, "the server takes another form of build");
   const head = { version: version ?? 1, kind };
+  // Safe: a nested form has a section `build`, which was checked to be an object.
   return buildSection === null ? { ...(build as object), ...head } : { ...head, [buildSection]: top };
 }
 
 /** The parameters of a specification, with the given ones in place of those of the same name. */
-export function mergeParameters(
+export const mergeParameters = (
   { declarations }: Specification,
   given: Readonly<Record<string, unknown>>,
-): Specification {
-  if (declarations != null && !isObject(declarations))
-    throw new InputError(
-      "input: expected `declarations` of the specification to be an object, got another value",
-    );
-  return { ...declarations, ...given };
-}
+): Specification => ({ ...(isObject(declarations) && declarations), ...given });
 
 /** Begins a string that stands for a number. Random, so that no other string begins with it. */
 const EXPONENT_MARK = randomUUID();

@@ -62,12 +62,13 @@ function dayIn(timeZone: string, milliseconds: number): string {
 
 const nextDay = (day: string): string => utcDay(Date.parse(day) + 24 * HOUR);
 
-/** The conditions of a bound: a day for the server, and a time for the gateway, unless the day says it all. */
+/** The conditions of a bound, if it is given: a day for the server, and a time for the gateway, unless the day says it all. */
 function conditionsOf(
   condition: Omit<Condition, "operands">,
-  bound: string | number,
+  bound: string | number | null,
   timeZone: string | null,
 ): readonly Condition[] {
+  if (bound === null) return [];
   if (typeof bound === "string") return [{ ...condition, operands: [bound] }];
   const isFrom = condition.operator === "atLeast";
   const day = timeZone ? dayIn(timeZone, bound) : utcDay(bound + (isFrom ? OFFSETS.least : OFFSETS.most));
@@ -92,12 +93,7 @@ export const timeConditions =
     // Whether a day begins before a time is known by the server only.
     if (start !== null && end !== null && typeof start === typeof end && start >= end)
       throw new InputError(`${argument}: expected \`from\` before \`before\`, got ${from} and ${before}`);
-    return [
-      ...(start === null
-        ? []
-        : conditionsOf({ argument: `${argument}.from`, key, operator: "atLeast" }, start, timeZone)),
-      ...(end === null
-        ? []
-        : conditionsOf({ argument: `${argument}.before`, key, operator: "lessThan" }, end, timeZone)),
-    ];
+    const lower = { argument: `${argument}.from`, key, operator: "atLeast" } as const;
+    const upper = { argument: `${argument}.before`, key, operator: "lessThan" } as const;
+    return [...conditionsOf(lower, start, timeZone), ...conditionsOf(upper, end, timeZone)];
   };

@@ -69,7 +69,8 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
     ): Promise<void> => {
       const count = responseWriter.openResponseAccount(response, caller);
       const isEvents = type === "text/event-stream";
-      const inParts = lasts && !isEvents;
+      const isLive = lasts || isEvents;
+      const inParts = isLive && !isEvents;
       const sent = inParts ? withHeartbeats(messages, clock) : messages;
       const throttled = withBackpressure(sent, count, onEncoded);
       let isEnded = false;
@@ -84,7 +85,7 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
       if (lasts) open.set(response, end);
       // A stream may have been admitted before the gateway began to drain.
       if (lasts && isDraining) cut(response, end);
-      const isCompressed = !isEvents && !lasts && acceptsGzip(response.req.headers["accept-encoding"]);
+      const isCompressed = !isLive && acceptsGzip(response.req.headers["accept-encoding"]);
       if (isCompressed) count(GZIP_BYTES);
       try {
         const yoga = await loadYoga();
@@ -97,12 +98,11 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
         const headers = {
           "content-type": `${encoded.headers.get("content-type") ?? type}${inParts ? ";subscriptionSpec=1.0" : ""}`,
           // Proxies that compress would buffer events.
-          "cache-control":
-            isEvents || lasts ? `${CACHE_CONTROL_PRIVATE}, no-transform` : CACHE_CONTROL_PRIVATE,
+          "cache-control": isLive ? `${CACHE_CONTROL_PRIVATE}, no-transform` : CACHE_CONTROL_PRIVATE,
           "x-accel-buffering": "no",
           "x-request-id": requestId,
           // A proxy that keeps the connection might send a request on it while this process closes it together with the stream.
-          ...(isEvents || lasts ? { connection: "close" } : { vary: "accept-encoding" }),
+          ...(isLive ? { connection: "close" } : { vary: "accept-encoding" }),
           ...(isCompressed && { "content-encoding": "gzip" }),
         };
         const bytes = bytesOf(plain, () => isEnded, throttled.take);

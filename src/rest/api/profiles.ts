@@ -136,6 +136,10 @@ const demo: WrittenProfile = {
   },
 };
 
+/** The keys that the rows of lists lack on known servers, by the name of their records. */
+export const OMITTED_IN_LISTS: Readonly<Record<string, readonly string[] | undefined>> =
+  polyaxon04.omittedInLists ?? {};
+
 export type BuiltInName = ProfileName | "demo";
 
 const BUILT_IN: Readonly<Record<Exclude<BuiltInName, "document">, WrittenProfile>> = {
