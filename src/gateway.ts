@@ -24,6 +24,7 @@ import { createWebSockets } from "./http/graphql/web-socket.ts";
 import { type Clock, systemClock } from "./util/clock.ts";
 import { createClient } from "./rest/client/client.ts";
 import { type BuiltInName, builtInProfile } from "./rest/api/profiles.ts";
+import { createDryRunClient } from "./rest/session/dry-run.ts";
 import { ReadCache } from "./rest/session/read-cache.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { toUpstreamConfig } from "./upstream.ts";
@@ -127,6 +128,15 @@ export function createGateway(options: GatewaySettings) {
   };
   const reads = new ReadCache(sharing, callers);
   const shared = { server, onRefused: events.refusedBatch, reads };
+  // A plan shares nothing with operations that are executed.
+  const planned = {
+    client: createDryRunClient(client.open, server.profile),
+    shared: {
+      server,
+      onRefused: () => {},
+      reads: new ReadCache({ ...sharing, ttlMs: 0, staleMs: 0, onShared: () => {} }, callers),
+    },
+  };
   const live = createLive({
     callers,
     clock,
@@ -147,6 +157,7 @@ export function createGateway(options: GatewaySettings) {
     engine,
     client,
     shared,
+    planned,
     details,
     live,
     lookAhead,

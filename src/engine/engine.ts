@@ -24,6 +24,7 @@ import {
   tooLarge,
   withExtensions,
   withOutcome,
+  withoutData,
 } from "./errors.ts";
 import { sizeOfSelection } from "./limits.ts";
 import type { SelectedFields } from "./coordinates.ts";
@@ -58,6 +59,8 @@ export interface OperationDetails {
 /** The arguments of one execution, independent of the transport of the request. */
 export interface ExecutionArgs extends EventExecution {
   readonly details: OperationDetails;
+  /** Whether the operation reads made-up records, to find out what it would read: the result has no data. */
+  readonly isPlan: boolean;
   /** Returns the `extensions` that report how the result came about, or null; null if nothing is reported. */
   readonly extensions: (() => object | null) | null;
 }
@@ -233,7 +236,7 @@ export function createEngine(settings: EngineSettings) {
         chargePlan(scope, plan, known);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
-        const behavior = { onError, isIncremental };
+        const behavior = { onError, isIncremental: isIncremental && !operation.isPlan };
         const { payloads, ...result } = await execute(plan, params, operation, behavior, maxBytes);
         const { errors = [], data } = result;
         const [first] = errors;
@@ -243,6 +246,7 @@ export function createEngine(settings: EngineSettings) {
           result.errors = isHalted ? withOutcome(shown, first) : shown;
           recordErrors(details, result.errors);
         }
+        if (operation.isPlan) return withoutData(result);
         if (!payloads) return result;
         const convert: PublicErrors = (given) => {
           const shown = publicErrorsOf(given, plan);
@@ -272,7 +276,7 @@ export function createEngine(settings: EngineSettings) {
      * the scope of the request, which ends once the subscription is open. `openStream` is called once the document is valid.
      */
     subscribe: async (
-      request: StreamSource & Omit<ExecutionArgs, "openContext" | "extensions">,
+      request: StreamSource & Pick<ExecutionArgs, "details" | "scope">,
       parsed: ParsedRequest | null = null,
     ): Promise<{ readonly results: Results } | ExecutionResult> => {
       const { details, params, scope } = request;

@@ -1,4 +1,4 @@
-import { GraphQLError, type GraphQLErrorExtensions, Kind } from "graphql";
+import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions, Kind } from "graphql";
 import {
   CancelledError,
   type ErrorCode,
@@ -184,3 +184,17 @@ export const overloaded = (): GraphQLError => rejection(OVERLOADED, "SERVICE_OVE
 
 export const withExtensions = (error: GraphQLError, extensions: GraphQLErrorExtensions): GraphQLError =>
   at(error, error.message, { ...error.extensions, ...extensions });
+
+/** Codes of errors that do not depend on the records that an operation reads. */
+const PLANNED_CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
+  "UNAUTHENTICATED",
+  "CAPABILITY_UNAVAILABLE",
+  "REQUEST_LIMIT_EXCEEDED",
+]);
+
+/** The result of an operation that was planned: without data, and without the errors that made-up records cause. */
+export function withoutData({ errors = [], ...result }: ExecutionResult): ExecutionResult {
+  if (!("data" in result)) return { errors };
+  const planned = errors.filter(({ extensions }) => PLANNED_CODES.has(extensions["code"]));
+  return { data: null, ...(planned.length > 0 && { errors: planned }) };
+}

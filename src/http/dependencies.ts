@@ -7,7 +7,7 @@ import type { GatewayDetails } from "../graphql/core/context.ts";
 import type { createLive } from "../live/live.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import type { Client } from "../rest/client/client.ts";
-import type { SharedSettings } from "../rest/session/session.ts";
+import type { SessionClient, SharedSettings } from "../rest/session/session.ts";
 import type { Clock } from "../util/clock.ts";
 import type { Admission } from "./admission.ts";
 import type { ResolveIdentity } from "./identity.ts";
@@ -24,6 +24,8 @@ export interface GatewayDependencies {
   readonly engine: Engine;
   readonly client: Client;
   readonly shared: SharedSettings;
+  /** The client of operations that are planned and not executed, and what they share. */
+  readonly planned: { readonly client: SessionClient; readonly shared: SharedSettings };
   readonly details: GatewayDetails;
   readonly live: ReturnType<typeof createLive>;
   readonly lookAhead: boolean;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { MemoryReservation } from "../callers/memory-budget.ts";
 import { RequestScope } from "../callers/request-scope.ts";
+import { rejection } from "../engine/errors.ts";
 import type { ExecutionArgs, OperationDetails } from "../engine/engine.ts";
 import type { OpenStream } from "../engine/subscription.ts";
 import { explainer } from "../observability/explain.ts";
@@ -25,19 +26,21 @@ export function openOperation(
   const { headers } = request;
   const details: OperationDetails = { type: "invalid", name: null, hash: null, codes: [], failed: [] };
   const span = openRequestSpan("GraphQL Operation", headers, scope);
-  const isExplained = dependencies.isExplainable && headers["x-rungraph-explain"] === "1";
+  const isPlan = isPlanned(dependencies, request);
+  const isExplained = isPlan || (dependencies.isExplainable && headers["x-rungraph-explain"] === "1");
   const mayBeStale = dependencies.shared.reads.settings.staleMs > 0;
   const operationTrace = isExplained || mayBeStale ? new OperationTrace() : null;
   return {
     scope,
     details,
+    isPlan,
     openContext: (progress) => {
       // Queries of an unverified caller can be preempted. Mutations cannot; those of unverified callers need a permit of another kind.
       if (details.type === "mutation") {
         if (scope.caller.verification !== "verified") dependencies.admission.mutation.acquire(scope);
         scope.forbidPreemption();
       }
-      return new OperationContext(dependencies, { request, scope, progress, operationTrace });
+      return new OperationContext(dependencies, { request, scope, progress, isPlan, operationTrace });
     },
     extensions: operationTrace && explainer(operationTrace, scope.began, isExplained),
     run: span.run,
@@ -48,6 +51,14 @@ export function openOperation(
   };
 }
 
+const isPlanned = ({ isExplainable }: GatewayDependencies, { headers }: IncomingMessage): boolean =>
+  isExplainable && headers["x-rungraph-explain"] === "plan";
+
+const NOT_PLANNED = rejection(
+  "x-rungraph-explain: plan: expected a query or mutation, got a subscription",
+  "BAD_REQUEST",
+);
+
 /** Opens the stream of a subscription, and transfers the permit and the memory reservation of its request (`requestScope`) to the stream. */
 export function openStream(
   dependencies: GatewayDependencies,
@@ -55,6 +66,7 @@ export function openStream(
   requestScope: RequestScope,
   reservation: MemoryReservation | null,
 ): OpenStream {
+  if (isPlanned(dependencies, request)) throw NOT_PLANNED;
   const { caller } = requestScope;
   dependencies.admission.stream.acquire(requestScope);
   // Only the end of the stream ends its scope.

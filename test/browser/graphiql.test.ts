@@ -24,13 +24,37 @@ reportMissingBrowser("the tests of the GraphiQL page");
 const open = shareGraphiql();
 
 describe.runIf(hasBrowser)("GraphiQL", () => {
+  test("estimates the upstream requests of an operation before it runs", async () => {
+    const gateway = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const { page, complaints } = await open(gateway.url);
+    const panel = page.getByRole("region", { name: "Upstream requests" });
+    const rows = panel.getByRole("treeitem");
+    await openOperation(page, "GroupGraph");
+    await panel.getByText("Estimate: at least 5 requests · 3 rounds").waitFor();
+    await rows.filter({ hasText: "builds/" }).getByText("at most one per item").waitFor();
+    await rows.filter({ hasText: "builds/" }).hover({ position: { x: 100, y: 10 } });
+    await page.getByRole("tooltip").getByText("group.experiments.nodes.0.buildJob").waitFor();
+    expect(gateway.calls().filter((call) => call.includes("mnist"))).toEqual([]);
+
+    await page.locator(".graphiql-query-editor .monaco-editor").first().click();
+    await page.keyboard.press("ControlOrMeta+A");
+    await page.keyboard.type("{ viewer { username");
+    await panel.getByText("Estimate: at least 1 request · 1 round").waitFor();
+    await page.keyboard.press("Escape");
+    await run(page);
+    await panel.getByText(/^\d requests? · .* ms$/).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   test("shows the upstream requests of a response below it, with reasons", async () => {
     const { url } = await startDemoGateway();
     const { page, complaints } = await open(url);
     const panel = page.getByRole("region", { name: "Upstream requests" });
     const rows = panel.getByRole("treeitem");
     const isAsked = async () => {
-      const sending = page.waitForRequest((request) => request.method() === "POST");
+      const sending = page.waitForRequest(
+        (request) => request.method() === "POST" && request.headers()["x-rungraph-explain"] !== "plan",
+      );
       await run(page);
       return (await (await sending).headerValue("x-rungraph-explain")) === "1";
     };
@@ -47,7 +71,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await answerOf(page).getByText("ada.mnist.42").first().waitFor();
     expect(await answerOf(page).locator(".monaco-editor").textContent()).not.toContain("explain");
 
-    await openOperation(page, "ClusterPage");
+    await openOperation(page, "LiveRuns");
     await panel.getByText("Execute a query or mutation").waitFor();
     await choose(page, "ExperimentPage");
     await panel.getByText(/^3 requests/).waitFor();

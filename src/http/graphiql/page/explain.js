@@ -1,22 +1,40 @@
 // @ts-check
-/* Requests the cost of the operations of GraphiQL, and shows it below their results. */
+/* Requests the cost of the operations of GraphiQL, estimated while they are edited and measured when they run, and shows it below the result. */
 
 const CHOSEN_TAB = ".graphiql-tab-active";
+
+/** Time after the last change of an operation before its cost is estimated, in milliseconds. */
+const PAUSE_MS = 500;
+
+const textOfTab = () => JSON.stringify(written());
+
+/** The operation in the editors; null if it cannot be planned. @param {Pick<Storage, "getItem">} storage */
+function plannable(storage) {
+  const operation = written();
+  if (takesSecret(operation.query)) return null;
+  try {
+    const { isStream, ...params } = sentOf(operation, chosenIn(storage));
+    return isStream ? null : params;
+  } catch {
+    return null;
+  }
+}
 
 /**
  * Shows the cost below each result of GraphiQL. While the panel is folded, no cost is requested.
  *
  * @param {Element} root of GraphiQL
  * @param {Pick<Storage, "getItem" | "setItem" | "removeItem">} storage
+ * @param {(params: Params) => Promise<Result>} plan requests an estimate
  */
-function explainAnswers(root, storage) {
+function explainAnswers(root, storage, plan) {
   const folded = "explain:folded";
   let isOpen = storage.getItem(folded) === null;
-  /** The cost of the last operation of each tab. @type {WeakMap<Element, Explanation>} */
+  /** The cost that each tab shows, with the text of its operation. @type {WeakMap<Element, { text: string, cost: Explanation | null }>} */
   const costs = new WeakMap();
   /** @type {Element | null} */
   let tab = null;
-  const show = () => panel.show((tab && costs.get(tab)) ?? null);
+  const show = () => panel.show((tab && costs.get(tab)?.cost) ?? null);
   const panel = createExplainPanel({
     isOpen,
     onToggle: (opens) => {
@@ -24,9 +42,30 @@ function explainAnswers(root, storage) {
       if (opens) storage.removeItem(folded);
       else storage.setItem(folded, "yes");
       show();
+      planSoon();
     },
   });
   show();
+
+  /** Estimates the cost of the operation in the editors, unless its cost is shown. */
+  const planNow = async () => {
+    const [planned, text, params] = [tab, textOfTab(), plannable(storage)];
+    const isShown = () => planned !== null && costs.get(planned)?.text === text;
+    if (!isOpen || !planned || isShown()) return;
+    const { extensions } = (params && (await plan(params).catch(() => null))) ?? {};
+    // It was edited, or has run meanwhile.
+    if (tab !== planned || textOfTab() !== text || isShown()) return;
+    costs.set(planned, {
+      text,
+      cost: extensions?.["explain"] ? { ...extensions["explain"], isPlan: true } : null,
+    });
+    show();
+  };
+  let timer = 0;
+  const planSoon = () => {
+    clearTimeout(timer);
+    timer = setTimeout(planNow, PAUSE_MS);
+  };
 
   // GraphiQL has no place for the panel. Plugins stand far from the result, and another plugin would replace the explorer.
   const attach = () => {
@@ -36,6 +75,7 @@ function explainAnswers(root, storage) {
     if (chosen === tab) return;
     tab = chosen;
     show();
+    planSoon();
   };
   new MutationObserver(attach).observe(root, {
     attributeFilter: ["class"],
@@ -44,24 +84,25 @@ function explainAnswers(root, storage) {
   });
 
   /**
-   * Begins an operation of the chosen tab. Returns the headers that request the cost, and a function that shows the cost of a result and
+   * `begin` begins an operation of the chosen tab. Returns the headers that request the cost, and a function that shows the cost of a result and
    * returns the result without it.
    *
    * @returns {{ headers: Record<string, string>, take: (result: Result) => Result }}
    */
-  return () => {
+  const begin = () => {
     const requested = tab;
+    const text = textOfTab();
     return {
       headers: isOpen ? { "x-rungraph-explain": "1" } : {},
       take: ({ extensions = {}, ...result }) => {
         const { explain, ...others } = extensions;
-        if (requested && explain) costs.set(requested, explain);
-        else if (requested) costs.delete(requested);
+        if (requested) costs.set(requested, { text, cost: explain ?? null });
         show();
         return Object.keys(others).length > 0 ? { ...result, extensions: others } : result;
       },
     };
   };
+  return { begin, planSoon };
 }
 
 // For page.js: scripts share what is global.

@@ -161,7 +161,13 @@ document.addEventListener(
   { capture: true },
 );
 
-const explain = settings.isExplainable ? explainAnswers(root, storage) : null;
+/** Requests the plan of an operation, for which the gateway sends nothing to the service. @param {Params} params */
+const plan = async (params) =>
+  resultOf(
+    await post(params, token, { headers: { "x-rungraph-explain": "plan" }, accept: "application/json" }),
+  );
+
+const explain = settings.isExplainable ? explainAnswers(root, storage, plan) : null;
 const remember = listOperations(find("#operations", HTMLDetailsElement), settings.operations, storage);
 const askFirst = questionBefore(find("#ask", HTMLDialogElement), settings.destructive);
 offerCopies(find("#share", HTMLDetailsElement), storage);
@@ -183,7 +189,7 @@ async function run(params, tabHeaders) {
   const isOwn = params.operationName !== "IntrospectionQuery";
   if (isOwn && !(await askFirst(params))) return NOTHING;
   if (isOwn) remember(params);
-  const { headers, take } = (isOwn && explain?.()) || NOT_EXPLAINED;
+  const { headers, take } = (isOwn && explain?.begin()) || NOT_EXPLAINED;
   return sendOfTab(params, token, { ...tabHeaders, ...headers }, (result) => {
     if (isOwn && token === "" && result.errors?.some(isRefused)) showSignIn("Sign in to run this.");
     return take(isOwn ? result : inAlphabeticalOrder(result));
@@ -206,5 +212,6 @@ globalThis.YogaGraphiQL.renderYogaGraphiQL(root, {
   defaultEditorToolsVisibility: "variables",
   shouldPersistHeaders: false,
   // By default GraphiQL would write the whole document into the address.
-  onEditQuery: () => {},
+  onEditQuery: () => explain?.planSoon(),
+  onEditVariables: () => explain?.planSoon(),
 });

@@ -10,6 +10,7 @@
  * @typedef {[ExplainedRequest, ...ExplainedRequest[]]} Requests of one row
  * @typedef {{
  *   requests: ExplainedRequest[],
+ *   isPlan?: boolean,
  *   reads: Record<string, number>,
  *   free: { links: number },
  *   totals: { requests: number, rounds: number, bytes: number, durationMs: number, withoutRungraph: number },
@@ -82,6 +83,17 @@ function timeOf(requests) {
   return shortest === longest ? longest : `${shortest?.replace(" ms", "")}–${longest}`;
 }
 
+/** Whether requests are repeated for each item of a list, by the paths of their fields. @param {Requests} requests */
+const isForEach = (requests) =>
+  requests.some(({ fields }) => fields.some((field) => /\.\d+(\.|$)/.test(field)));
+
+/** The requests of a plan, one unit of time for each round. @param {Explanation} explanation */
+const plannedRequests = ({ requests }) =>
+  requests.map((request) => ({ ...request, startMs: request.round - 1, durationMs: 1, waitedMs: 0 }));
+
+/** @param {Requests} requests */
+const plannedLabel = (requests) => (isForEach(requests) ? "at most one per item" : "");
+
 /** The label beside the bars: the duration, and the errors. @param {Requests} requests */
 function labelOf(requests) {
   const hasFailed = requests.some((request) => stateOf(request) === "failed");
@@ -98,12 +110,12 @@ const REASONS = {
   CIRCUIT: " for a probe of the service",
 };
 
-/** @param {Requests} requests */
-function detailsOf(requests) {
+/** @param {Requests} requests @param {boolean} isPlan */
+function detailsOf(requests, isPlan) {
   const [{ method, template, round, attempt, startMs, waitedMs, waitedFor, reads }] = requests;
   const time = timeOf(requests);
   const isOne = requests.length === 1;
-  const details = [
+  const measured = [
     outcomeOf(requests),
     `${time === null ? "" : `${time} `}from ${inMs(startMs)}`,
     ...(isOne && waitedMs >= 1 ? [`waited ${inMs(waitedMs)}${REASONS[`${waitedFor}`] ?? ""}`] : []),
@@ -111,6 +123,7 @@ function detailsOf(requests) {
     `round ${round}`,
     ...(isOne && attempt > 1 ? [`attempt ${attempt}`] : []),
   ];
+  const details = isPlan ? [`round ${round}`, plannedLabel(requests)].filter(Boolean) : measured;
   const fields = requests.flatMap((request) => request.fields).slice(0, isOne ? Infinity : MAX_FIELDS);
   const count = sumOf(requests.map((request) => request.fields.length + request.moreFields));
   const batch = isOne && reads > 1 ? `One list instead of ${counted(reads, "request")}, for ` : "For ";
@@ -160,6 +173,8 @@ Object.assign(globalThis, {
   inMs,
   labelOf,
   nameOf,
+  plannedLabel,
+  plannedRequests,
   rowsOf,
   savingsOf,
   stateOf,

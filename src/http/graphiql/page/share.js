@@ -138,4 +138,4 @@ function openLinked(storage) {
 }
 
 // For page.js: scripts share what is global.
-Object.assign(globalThis, { offerCopies, openLinked });
+Object.assign(globalThis, { chosenIn, offerCopies, openLinked, sentOf });

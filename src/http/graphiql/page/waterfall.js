@@ -4,6 +4,9 @@
 /** Number of colors of rounds in page.css. Later rounds begin again with the first. */
 const ROUND_COLORS = 6;
 
+const ESTIMATE =
+  "Nothing was sent to the service. Assumes that all references exist, that lists have one item, and that nothing is cached.";
+
 /** Distance of the details from their row and from the border of the window, in pixels. */
 const MARGIN = 12;
 
@@ -48,7 +51,7 @@ function createExplainPanel({ isOpen, onToggle }) {
     tooltip,
   );
 
-  /** The requests that each row shows. @type {WeakMap<Element, { requests: Requests, unfold?: () => void }>} */
+  /** The requests that each row shows. @type {WeakMap<Element, { requests: Requests, isPlan: boolean, unfold?: () => void }>} */
   const about = new WeakMap();
   /** The row whose details are shown. @type {Element | null} */
   let told = null;
@@ -70,8 +73,8 @@ function createExplainPanel({ isOpen, onToggle }) {
   const tell = (row) => {
     told?.removeAttribute("aria-describedby");
     told = row;
-    const { requests } = (row && about.get(row)) ?? {};
-    if (requests) tooltip.replaceChildren(...detailsOf(requests));
+    const { requests, isPlan = false } = (row && about.get(row)) ?? {};
+    if (requests) tooltip.replaceChildren(...detailsOf(requests, isPlan));
     row?.setAttribute("aria-describedby", tooltip.id);
     place();
   };
@@ -85,8 +88,8 @@ function createExplainPanel({ isOpen, onToggle }) {
     row.focus();
   };
 
-  /** @param {Requests} requests @param {{ isFirst?: boolean, level?: number, end: number }} options */
-  const rowOf = (requests, { isFirst = false, level = 1, end }) => {
+  /** @param {Requests} requests @param {{ isFirst?: boolean, level?: number, end: number, isPlan: boolean }} options */
+  const rowOf = (requests, { isFirst = false, level = 1, end, isPlan }) => {
     const [{ method, template, round, startMs }] = requests;
     /** @param {ExplainedRequest} request */
     const endOf = (request) => (request.durationMs === null ? end : request.startMs + request.durationMs);
@@ -96,7 +99,7 @@ function createExplainPanel({ isOpen, onToggle }) {
       bar.style.width = `${((endOf(request) - request.startMs) / end) * 100}%`;
       return bar;
     });
-    const time = element("span", { class: "time" }, labelOf(requests));
+    const time = element("span", { class: "time" }, isPlan ? plannedLabel(requests) : labelOf(requests));
     // The label stands after the bars, before bars that end at the border, or on bars that leave no room.
     const last = Math.max(...requests.map(endOf)) / end;
     const isUpon = last > 0.8 && startMs / end < 0.4;
@@ -123,14 +126,14 @@ function createExplainPanel({ isOpen, onToggle }) {
     if (isFirst) row.classList.add("first");
     if (!isOne)
       row.querySelector(".template")?.prepend(element("span", { class: "count" }, `${requests.length} × `));
-    const parts = isOne ? [] : requests.map((request) => rowOf([request], { level: 2, end }));
+    const parts = isOne ? [] : requests.map((request) => rowOf([request], { level: 2, end, isPlan }));
     const unfold = () => {
       row.setAttribute("aria-expanded", `${!isUnfolded(row)}`);
       if (isUnfolded(row)) row.after(...parts);
       else for (const part of parts) part.remove();
       place();
     };
-    about.set(row, { requests, ...(!isOne && { unfold }) });
+    about.set(row, { requests, isPlan, ...(!isOne && { unfold }) });
     return row;
   };
 
@@ -145,22 +148,31 @@ function createExplainPanel({ isOpen, onToggle }) {
       body.append(element("p", {}, "Execute a query or mutation to see which requests it causes."));
       return;
     }
-    const { totals, requests } = explanation;
+    const { totals, isPlan = false } = explanation;
+    const requests = isPlan ? plannedRequests(explanation) : explanation.requests;
     summary.textContent = [
-      counted(totals.requests, "request"),
-      ...(totals.requests > 0 ? [counted(totals.rounds, "round"), inBytes(totals.bytes)] : []),
-      inMs(totals.durationMs),
+      `${isPlan ? "Estimate: at least " : ""}${counted(totals.requests, "request")}`,
+      ...(totals.requests > 0 ? [counted(totals.rounds, "round")] : []),
+      ...(totals.requests > 0 && !isPlan ? [inBytes(totals.bytes)] : []),
+      ...(isPlan ? [] : [inMs(totals.durationMs)]),
     ].join(" · ");
-    savings.textContent = savingsOf(explanation);
+    summary.title = isPlan ? ESTIMATE : "";
+    savings.textContent = isPlan ? "" : savingsOf(explanation);
     if (requests.length === 0) {
-      body.append(element("p", {}, "Nothing was asked of the service."));
+      body.append(
+        element(
+          "p",
+          {},
+          isPlan ? "It needs no request to the service." : "Nothing was requested from the service.",
+        ),
+      );
       return;
     }
     const { end, marks } = axisOf(
       Math.max(...requests.map(({ startMs, durationMs }) => startMs + (durationMs ?? 0))),
     );
     const axis = element("div", { class: "axis" });
-    for (const at of marks) {
+    for (const at of isPlan ? [] : marks) {
       const mark = element("span", {}, at === 0 ? "0 ms" : `${at}`);
       mark.style.left = `${(at / end) * 100}%`;
       axis.append(mark);
@@ -168,7 +180,7 @@ function createExplainPanel({ isOpen, onToggle }) {
     scale.replaceChildren(element("span", {}, "round"), axis);
     const groups = rowsOf(requests);
     const items = groups.map((group, at) =>
-      rowOf(group, { isFirst: groups[at - 1]?.[0]?.round !== group[0]?.round, end }),
+      rowOf(group, { isFirst: groups[at - 1]?.[0]?.round !== group[0]?.round, end, isPlan }),
     );
     body.append(element("ul", { role: "tree", "aria-label": "Requests by round" }, ...items));
     items[0]?.setAttribute("tabindex", "0");

@@ -1,0 +1,155 @@
+import { Readable } from "node:stream";
+import type { Profile } from "../api/profile.ts";
+import type { Reading } from "../api/record.ts";
+import { KNOWN_KEYS } from "../api/records.ts";
+import { formatReference } from "../api/reference.ts";
+import type { UpstreamRequest } from "../client/request.ts";
+import type { UpstreamCall } from "../client/upstream-call.ts";
+import type { SessionClient } from "./session.ts";
+
+/** Counts and traces a request, and answers it. */
+const answer = async <Answer>(
+  { request, consumer }: UpstreamCall<Answer>,
+  read: () => Answer,
+): Promise<Answer> => {
+  consumer.countRequest();
+  const { endpoint, traceEntry } = request;
+  traceEntry?.add({ kind: "sent", method: endpoint.method, path: endpoint.path });
+  // A response never arrives in the tick of its request.
+  await new Promise(setImmediate);
+  traceEntry?.add({ kind: "end", status: null, error: null, bytes: 0 });
+  return read();
+};
+
+/**
+ * Creates a client that sends nothing and answers each request with made-up records, so that an operation can be planned: which requests
+ * it needs at least, and which of them depend on others. The records have every reference, and lists have one item, or those with the ids
+ * that the request filters by.
+ */
+export function createDryRunClient(open: SessionClient["open"], profile: Profile): SessionClient {
+  const readRecord = <Answer>({ request }: UpstreamCall<Answer>) => {
+    const { answer: reader } = request.endpoint;
+    if (reader.form !== "json") return undefined as Answer;
+    const steps = reader.steps(bodyOf(request, profile));
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return (value as Reading<Answer>).answer;
+    }
+  };
+
+  return {
+    open,
+    enqueue: (read) => read.admit(),
+    cancel: () => {},
+    read: ({ call }) => answer(call, () => readRecord(call)),
+    readChunk: async ({ call }, read) => {
+      await answer(call, () => undefined);
+      const { chunk } = await read(
+        { ...EMPTY_LOG, receivedAt: Date.now(), stream: Readable.from([]) },
+        call.consumer,
+      );
+      return chunk;
+    },
+    command: (call) => answer(call, () => readRecord(call)),
+    upstreamTime: Date.now,
+  };
+}
+
+const EMPTY_LOG = {
+  status: 200,
+  contentType: "text/plain",
+  encoding: null,
+  retryAfter: null,
+  date: null,
+  bodyHeaders: {},
+  isHandedOver: false,
+  keep: () => {},
+};
+
+/** A time that is the same in all records. */
+const TIME = "2026-01-01T00:00:00Z";
+
+/** The made-up body of a response: one record with the keys of all kinds, which is also a page and a folder. */
+function bodyOf({ endpoint, path }: UpstreamRequest<unknown>, { filters, omittedInLists }: Profile) {
+  const [filled = "", query] = path.split("?");
+  const template = endpoint.path.split("/");
+  const values = filled.split("/").map(decodeURIComponent);
+  const at = Object.fromEntries(template.map((name, index) => [name, values[index] ?? ""]));
+  const { "{owner}": owner = "owner", "{project}": project = "project", "{experiment}": experiment } = at;
+  const kinds = template.filter((name) => name in INFIXES);
+  const isExperimentJob = kinds.length === 2;
+  const infix = INFIXES[kinds[0] ?? ""] ?? null;
+  const run = (id: number, of: string | null) =>
+    formatReference({ owner, project, id: `${id}` }, { infix: of });
+
+  const record = (id: number): Readonly<Record<string, unknown>> => ({
+    ...NULLS,
+    id,
+    uuid: `${id}`,
+    unique_name: isExperimentJob
+      ? `${run(Number(experiment ?? at["{id}"]), null)}.${id}.master`
+      : run(id, infix),
+    name: at["{project}"] === undefined ? `node-${id}` : project,
+    user: owner,
+    username: owner,
+    token: "dry-run",
+    project: `${owner}.${project}`,
+    experiment_group: run(1, null),
+    build_job: run(id, "builds"),
+    original: run(id, infix),
+    cloning_strategy: "copy",
+    experiment: id,
+    sequence: id,
+    node_scheduled: `node-${id}`,
+    status: "running",
+    last_status: "running",
+    created_at: TIME,
+    started_at: TIME,
+    finished_at: null,
+    values: {},
+    ...NODE_SUMMARY,
+  });
+  const omitted: readonly string[] =
+    (omittedInLists as Readonly<Record<string, readonly string[]>>)[kinds[0] ?? ""] ?? [];
+  const itemOf = (id: number) =>
+    Object.fromEntries(Object.entries(record(id)).filter(([key]) => !omitted.includes(key)));
+  const items = idsIn(new URLSearchParams(query), filters).map((id) => ({
+    ...itemOf(id),
+    content_object: itemOf(id),
+  }));
+  const own = Number(at["{id}"] ?? at["{sequence}"] ?? 1) || 1;
+  return {
+    ...record(own),
+    count: items.length,
+    next: null,
+    results: items,
+    nodes: items,
+    dirs: [],
+    files: [],
+  };
+}
+
+/** The ids that a list is filtered by; one if there is no such filter. */
+function idsIn(query: URLSearchParams, { ids }: Profile["filters"]): readonly number[] {
+  const filter = ids && query.get(ids.parameter);
+  const [before = "", after = ""] = ids?.value.split("{ids}") ?? [];
+  if (!ids || !filter?.startsWith(before) || !filter.endsWith(after)) return [1];
+  const found = filter
+    .slice(before.length, filter.length - after.length)
+    .split(ids.separator)
+    .map(Number);
+  return found.every(Number.isSafeInteger) ? found : [1];
+}
+
+/** Keys of the nodes of a cluster; other keys of a node are read one by one. */
+const NODE_SUMMARY = { hostname: null, role: null, memory: null, cpu: null, n_gpus: null };
+
+const NULLS = Object.fromEntries([...KNOWN_KEYS].map((key) => [key, null]));
+
+/** The parts before the id in names of runs, by the collection in the path. */
+const INFIXES: Readonly<Record<string, string | null>> = {
+  experiments: null,
+  groups: null,
+  jobs: "jobs",
+  builds: "builds",
+};
