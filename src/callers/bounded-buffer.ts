@@ -16,9 +16,13 @@ const SHORT_CHUNK_BYTES = 16;
 
 export const IN_SHORT_CHUNKS = `in more than ${MAX_SHORT_CHUNKS} chunks of fewer than ${SHORT_CHUNK_BYTES} bytes`;
 
+/** Maximum size of a block, in bytes. */
+const MAX_BLOCK_BYTES = 1024 * 1024;
+
 /**
  * A growing byte buffer with a limit. With `all` it holds up to `size` bytes; with `last` it discards old bytes and holds at least the
- * last `size` bytes, at most twice as many. Every chunk but the first is copied, because a chunk can be a small view of a large buffer.
+ * last `size` bytes, at most twice as many. Every chunk is copied if there are several, because a chunk can be a small view of a large
+ * buffer. The bytes are in blocks: memory that doubles would leave three times the bytes to the garbage collector, uncharged.
  */
 export class BoundedBuffer {
   /** Number of bytes that were added (`total`), and that the buffer holds (`length`). */
@@ -28,7 +32,10 @@ export class BoundedBuffer {
   readonly #size: number;
   readonly #account: MemoryAccount | null;
   readonly #retained: "all" | "last";
-  #memory = EMPTY;
+  /** All but the last one are full. */
+  #blocks: Buffer[] = [];
+  /** Number of bytes in the last block. */
+  #filled = 0;
 
   /** `account` is null if the caller of the constructor charges the bytes itself. */
   constructor(size: number, account: MemoryAccount | null, retained: "all" | "last" = "all") {
@@ -44,22 +51,47 @@ export class BoundedBuffer {
     this.#chunks++;
     if (this.#retained === "all" && this.total > this.#size) throw new ResponseTooLargeError(this.#size);
     this.#account?.chargeMemory(Math.min(this.total, 2 * this.#size) - kept);
-    const added = chunk.length > this.#size ? chunk.subarray(-this.#size) : chunk;
-    if (this.length === 0) this.#memory = added;
-    else if (this.length + added.length > this.#memory.length) this.#makeRoom(added.length);
-    if (this.length > 0) added.copy(this.#memory, this.length);
-    this.length += added.length;
+    // Only its last bytes are kept.
+    if (chunk.length > this.#size) return this.#begin([chunk.subarray(-this.#size)]);
+    const [first] = this.#blocks;
+    if (!first) return this.#begin([chunk]);
+    // The first chunk is not a copy yet.
+    if (this.#chunks === 2) {
+      this.#begin([]);
+      this.#copy(first, first.length + chunk.length);
+    }
+    this.#copy(chunk, chunk.length);
+    if (this.#retained === "last") this.#discard();
   }
 
-  /** Doubles the memory up to twice `size`. After that it discards old bytes, once per `size` added bytes. */
-  #makeRoom(more: number): void {
-    const needed = this.length + more;
-    const size = this.#size;
-    const kept = this.#memory.subarray(needed > 2 * size ? needed - size : 0, this.length);
-    if (this.#memory.length < 2 * size)
-      this.#memory = Buffer.allocUnsafeSlow(Math.min(2 * size, Math.max(2 * this.#memory.length, needed)));
-    kept.copy(this.#memory);
-    this.length = kept.length;
+  #begin(blocks: [] | [Buffer]): void {
+    this.#blocks = blocks;
+    this.#filled = this.length = blocks[0]?.length ?? 0;
+  }
+
+  /** Copies a chunk into the last block and a new one. `room`: minimum bytes of the first block. */
+  #copy(chunk: Buffer, room: number): void {
+    const last = this.#blocks.at(-1) ?? EMPTY;
+    const copied = chunk.copy(last, this.#filled);
+    this.#filled += copied;
+    this.length += chunk.length;
+    if (copied === chunk.length) return;
+    const bytes = Math.max(
+      room - copied,
+      Math.min(2 * Math.max(this.length, room), MAX_BLOCK_BYTES, this.#size),
+    );
+    const block = Buffer.allocUnsafeSlow(bytes);
+    this.#blocks.push(block);
+    this.#filled = chunk.copy(block, 0, copied);
+  }
+
+  /** Discards the first blocks as long as `size` bytes are left. */
+  #discard(): void {
+    for (let first = this.#blocks[0]; first && this.#blocks.length > 1; first = this.#blocks[0]) {
+      if (this.length - first.length < this.#size) return;
+      this.#blocks.shift();
+      this.length -= first.length;
+    }
   }
 
   isInShortChunks(): boolean {
@@ -67,6 +99,10 @@ export class BoundedBuffer {
   }
 
   bytes(): Buffer {
-    return this.length < this.#memory.length ? this.#memory.subarray(0, this.length) : this.#memory;
+    const [first = EMPTY] = this.#blocks;
+    if (this.#blocks.length <= 1) return this.length < first.length ? first.subarray(0, this.length) : first;
+    const whole = Buffer.concat(this.#blocks, this.length);
+    this.#begin([whole]);
+    return whole;
   }
 }

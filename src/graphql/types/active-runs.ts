@@ -35,10 +35,34 @@ interface OnNode {
   readonly gpus: number | null;
 }
 
+/** The active runs on one machine. */
 interface ActiveRuns {
   readonly runs: readonly OnNode[];
+  readonly gpusInUse: number | null;
   readonly isComplete: boolean;
 }
+
+/** The active runs of all machines, by the name of the machine: an operation may read each of them under many names. */
+interface Search {
+  readonly byNode: ReadonlyMap<string, ActiveRuns>;
+  readonly isComplete: boolean;
+}
+
+function byNodeOf(all: readonly OnNode[], isComplete: boolean): Search {
+  const byNode = new Map<string, OnNode[]>();
+  for (const each of all) {
+    const runsThere = byNode.get(each.node);
+    if (runsThere) runsThere.push(each);
+    else byNode.set(each.node, [each]);
+  }
+  const found = [...byNode].map(
+    ([node, runsThere]) => [node, { runs: runsThere, gpusInUse: sumOfGpus(runsThere), isComplete }] as const,
+  );
+  return { byNode: new Map(found), isComplete };
+}
+
+const sumOfGpus = (all: readonly OnNode[]): number | null =>
+  all.reduce<number | null>((sum, { gpus }) => (sum === null || gpus === null ? null : sum + gpus), 0);
 
 /** The GPUs that a run requests; null if its record does not say. */
 function gpusIn({ resources }: Placed): number | null {
@@ -56,10 +80,7 @@ function onNode(record: Placed, run: RunResource, experimentJob: OnNode["experim
 }
 
 /** Reads the active runs of projects, by default those of the caller. A limit of the operation ends the scan early. */
-async function readActiveRuns(
-  given: readonly ProjectAddress[] | null,
-  context: Context,
-): Promise<ActiveRuns> {
+async function readActiveRuns(given: readonly ProjectAddress[] | null, context: Context): Promise<Search> {
   const { session, server, gateway } = context;
   let isComplete = true;
   const orNone = (error: unknown): readonly never[] => {
@@ -116,7 +137,7 @@ async function readActiveRuns(
       }),
     ),
   );
-  return { runs: found.flat(2), isComplete };
+  return byNodeOf(found.flat(2), isComplete);
 }
 
 /** The kinds of run with machines: themselves, or by their jobs. */
@@ -154,11 +175,9 @@ const ActiveRunsType = objectType<ActiveRuns>(
         ({ runs: all }) => all,
       ),
     ),
-    gpusInUse: t.int({
-      description: "Sum of the GPUs that these runs request; null if one does not say.",
-      resolve: ({ runs: all }) =>
-        all.reduce<number | null>((sum, { gpus }) => (sum === null || gpus === null ? null : sum + gpus), 0),
-    }),
+    gpusInUse: t.int(
+      exposedOrNull("gpusInUse", "Sum of the GPUs that these runs request; null if one does not say."),
+    ),
     isComplete: t.boolean(
       exposed(
         "isComplete",
@@ -193,7 +212,7 @@ builder.objectField(Node, "activeRuns", (t) =>
         const found = await context.once(`active runs ${JSON.stringify(given)}`, () =>
           readActiveRuns(given, context),
         );
-        return { ...found, runs: found.runs.filter(({ node }) => node === name) };
+        return found.byNode.get(name) ?? { runs: [], gpusInUse: 0, isComplete: found.isComplete };
       },
       // Neither the projects nor their runs show that the machine exists.
       () => false,

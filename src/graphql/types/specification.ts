@@ -123,7 +123,7 @@ export const mergeParameters = (
 /** Begins a string that stands for a number. Random, so that no other string begins with it. */
 const EXPONENT_MARK = randomUUID();
 
-/** JSON that YAML 1.1 reads as the same value: exponents need a dot, and control characters an escape. */
+/** JSON that YAML 1.1 reads as the same value: exponents need a dot, and control characters and its other line breaks an escape. */
 export const yamlOf = (specification: object): string =>
   JSON.stringify(specification, (_, value: unknown) =>
     typeof value === "number" && /^-?\de/.test(`${value}`)
@@ -134,6 +134,6 @@ export const yamlOf = (specification: object): string =>
     .map((part, index) => (index === 0 ? part : part.replace('"', "")))
     .join("")
     .replace(
-      /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/g,
+      /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g,
       (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
     );

@@ -200,18 +200,18 @@ export async function readLast<At, Item>(
   const wanted = cursor ? last + 1 : Math.max(last, LAST_ROWS);
   const start = await startOfLast();
   const iterator = new PageIterator(list, positionAt(start, paging), maxSize);
-  const found: { readonly item: Item; readonly position: ListPosition }[] = [];
+  const found: { readonly item: Item; readonly position: () => ListPosition }[] = [];
   let count: number | null = null;
   let end = -1;
   do {
     const { page, rest, positionAfter } = await iterator.next(session, wanted);
     count ??= page.count ?? null;
-    for (const [index, item] of rest.entries()) found.push({ item, position: positionAfter(index) });
-    if (cursor) end = found.findIndex(({ position }) => isAt(position, cursor));
+    for (const [index, item] of rest.entries()) found.push({ item, position: () => positionAfter(index) });
+    if (cursor) end = indexOfCursor(cursor);
   } while (end === -1 && !iterator.isDone());
   if (end === -1) end = found.length;
   const kept = found.slice(Math.max(0, end - last), end);
-  const cursorAt = (index: number) => formatCursor(kept[index]?.position ?? START, mark);
+  const cursorAt = (index: number) => formatCursor(kept[index]?.position() ?? START, mark);
   return {
     items: kept.map(({ item }) => item),
     cursorAt,
@@ -221,6 +221,13 @@ export async function readLast<At, Item>(
     count,
     scan: null,
   };
+
+  /** The index of the item of the cursor; -1 if it was not found yet. Positions with offsets are not compared: each may contain a long tie. */
+  function indexOfCursor(sought: ListPosition): number {
+    if (paging.by !== "offset") return found.findIndex(({ position }) => isAt(position(), sought));
+    const index = Math.max(0, offsetIn(sought.query, paging) + sought.skip - 1 - start);
+    return index < found.length ? index : -1;
+  }
 
   async function startOfLast(): Promise<number> {
     if (paging.by !== "offset") return 0;
