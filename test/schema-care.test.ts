@@ -20,13 +20,13 @@ const withField = (field: string) =>
 interface Repository {
   /** The schema of version 1.0.0. */
   readonly released?: string;
-  /** That of its tag; null without one. */
+  /** The schema of its tag; null if there is none. */
   readonly tagged?: string | null;
   readonly now: string;
   readonly version?: string;
-  /** The changelog's text about the unreleased version. */
+  /** The changelog's section for the unreleased version. */
   readonly changes?: string;
-  /** Further files of the repository. */
+  /** Additional files of the repository. */
   readonly files?: Readonly<Record<string, string>>;
 }
 

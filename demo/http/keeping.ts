@@ -40,7 +40,7 @@ export function restore<R extends Run>(kind: Kind<R>): Handler {
   };
 }
 
-/** A group takes all its experiments along, there and back. */
+/** A group archives and restores all its experiments with it. */
 function setArchived(store: Store, run: Run, isArchived: boolean): void {
   run.isArchived = isArchived;
   if (run.kind !== "group") return;

@@ -18,7 +18,7 @@ const kinds: Readonly<Record<Kind, readonly [prefix: string, name: string, unexp
     group: ["specification content", "GroupSpecification", []],
   };
 
-/** Reads a specification, an object or a text in YAML, as release 0.4.4 does. An error names the field of the body. */
+/** Reads a specification, an object or a YAML document, as release 0.4.4 does. An error names the field of the body. */
 export function readSpecification(kind: Kind, field: string, given: unknown): Specification {
   const [prefix, name, unexpected] = kinds[kind];
   const refuse = (reason: string) =>
@@ -56,7 +56,7 @@ export function readSpecification(kind: Kind, field: string, given: unknown): Sp
 /** In characters. */
 const maxTextLength = 16_384;
 
-/** Deeper texts could exceed the stack. */
+/** Deeper documents could exceed the stack. */
 const maxNesting = 100;
 
 function parsed(text: string, refuse: (reason: string) => Error): unknown {
@@ -96,7 +96,7 @@ export function sectionOf(specification: Specification, name: string): Specifica
   return isFields(section) ? section : {};
 }
 
-/** The configuration of an experiment, a job or a build by its specification, with the values of parameters in the command. */
+/** The configuration of an experiment, a job or a build by its specification, with the parameter values inserted in the command. */
 export function configOf(specification: Specification, declarations: Declarations | null = null): RunConfig {
   const { image, build_steps: steps } =
     specification["kind"] === "build" ? specification : sectionOf(specification, "build");

@@ -16,7 +16,7 @@ import type { Projects } from "./people.ts";
 
 const [smallNode, largeNode, gpuNode] = nodeNames;
 
-/** An experiment that has ended, and how. */
+/** How an experiment ended. */
 interface FinishedSpec extends ExperimentSpec {
   readonly end: "succeeded" | "failed" | "stopped";
   readonly message?: string;
@@ -189,7 +189,7 @@ export interface ExperimentSpec extends Partial<Optional> {
   readonly declarations: Declarations;
   /** Id of its build; null where it has none. */
   readonly build: number | null;
-  /** Nodes of its jobs, the master's first; by default one node, another for each id. */
+  /** Nodes of its jobs, the master's first. By default one node, chosen by the id. */
   readonly nodes?: readonly string[];
 }
 

@@ -37,13 +37,13 @@ async function startSlow(workers: number) {
       MAX_UPSTREAM_WIDTH: "64",
     },
   });
-  /** Waits until the service has whatever the gateway has sent, and the gateway its responses. */
+  /** Waits until every request has reached the service, and every response the gateway. */
   const arrived = () =>
     vi.waitUntil(
       async () => (await metricOf(gateway, "rungraph_upstream_requests_running")) === service.open(),
       LONG_TIMEOUT,
     );
-  /** Advances the clock by the time of one request after the other until a promise settles. Calls `before` each time. */
+  /** Repeatedly advances the clock by the duration of one request until a promise settles. Calls `before` each time. */
   const serve = async <Value>(
     promise: Promise<Value>,
     before = async (_tick: number) => {},

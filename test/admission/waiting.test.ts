@@ -47,7 +47,7 @@ type Started = Awaited<ReturnType<typeof start>>;
 
 interface Cause {
   readonly env?: Record<string, string>;
-  /** Brings the gateway to where further requests of the tokens wait. */
+  /** Brings the gateway into a state in which further requests of the tokens wait. */
   readonly block: (started: Started) => Promise<unknown>;
   /** Releases one request after the other. */
   readonly unblock: (started: Started) => void;
@@ -66,7 +66,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   },
   RATE_LIMIT: {
     env: { UPSTREAM_RATE_LIMIT: "20/60" },
-    // Together with the previous requests, these use up the number that may be sent at once.
+    // Together with the previous requests, these use up the burst.
     block: ({ gateway }) =>
       Promise.all(TOKENS.map((token) => gateway.ask(statusesOf(upTo(14)), {}, { token }))),
     unblock: ({ time }) => time.advance((time.timers()[0] ?? time.clock.now()) - time.clock.now()),
@@ -98,7 +98,7 @@ describe.each(Object.entries(CAUSES))(
   (reason, { env = {}, block, unblock }) => {
     const isWaiting = (gateway: Gateway, count: number) =>
       reaches(gateway, `${WAITING}{reason="${reason}"}`, count);
-    /** Requests of the callers that brought it about. */
+    /** The waiting requests of the callers that block the others. */
     const waitingBefore = (gateway: Gateway) => metricOf(gateway, WAITING);
 
     test("is counted, alternates with other callers' requests, and is sent", async () => {
@@ -118,7 +118,7 @@ describe.each(Object.entries(CAUSES))(
       const ids = service.seen().map(({ path }) => experimentIn(path));
       const order = ids.slice(before).filter((id) => id <= 4);
       expect(order.toSorted()).toEqual([1, 2, 3, 4]);
-      // Of the other caller at most two were sent before.
+      // At most two requests of the other caller were sent before.
       expect(order.indexOf(4)).toBeLessThanOrEqual(2);
       expect(await metricOf(gateway, WAITING)).toBe(0);
     });

@@ -4,9 +4,9 @@ import { manifest } from "../support/build.ts";
 import { RELEASE_04, startBefore } from "../support/gateway.ts";
 
 /*
- * Tools must satisfy all hosts: a strict one refuses every tool because of one. The rules are published for functions of OpenAI
+ * Tools must satisfy all hosts: a strict host rejects all tools if one is invalid. The rules are published for functions of OpenAI
  * ("Structured Outputs", "Supported schemas"), of Gemini ("Function calling", the errors of its API) and of Claude ("Strict tool use",
- * "JSON Schema limitations"). Hosts make an optional argument a required one by themselves.
+ * "JSON Schema limitations"). Hosts themselves turn optional arguments into required ones.
  */
 
 interface Schema {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { startAgent } from "../support/agent.ts";
 import { still } from "../support/demo-gateway.ts";
 import { readPage } from "../docs/page.ts";
-/* The answer to each question of docs/agents.md: a part of the result that is true of the demo. */
+/* The answer to each question of docs/agents.md: a part of the result that holds for the demo. */
 import ANSWERS from "./answers.json" with { type: "json" };
 import { RELEASE_04 } from "../support/gateway.ts";
 

@@ -41,7 +41,7 @@ describe("the tool of a shipped operation", () => {
       },
       annotations: READS,
     });
-    // Sentences, none of which tells what only a developer wants to know.
+    // Sentences that agents need. None of them contains details that only matter to developers.
     for (const { description = "" } of tools) {
       expect(description).toMatch(/^[A-Z].*[.?]$/s);
       expect(description).not.toContain("upstream request");

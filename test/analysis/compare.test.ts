@@ -110,9 +110,9 @@ test.each([
   const query = `query ($ids: [ID!]!) {
     compareExperiments(ids: $ids, onlyDifferences: ${onlyDifferences}) { parameters { differs } }
   }`;
-  // The second time the responses are kept: they are only compared.
+  // The second time, the responses are cached, so only the comparison is measured.
   expect(await ask(query, { ids })).toMatchObject({ data: { compareExperiments: { parameters } } });
   const { all, longest } = await turnsOf(() => ask(query, { ids }));
-  // In one piece it is almost all.
+  // Without yielding, the longest tick would take almost all of the time.
   expect(longest / all).toBeLessThan(0.7);
 });

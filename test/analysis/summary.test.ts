@@ -8,7 +8,7 @@ import { profileFile } from "../support/tracker.ts";
 import TOLD from "./summary.json" with { type: "json" };
 import REFUSED from "./refused.json" with { type: "json" };
 
-/** A gateway before a service with these experiments of `ada/mnist`. */
+/** A gateway in front of a service with these experiments of `ada/mnist`. */
 async function startRuns(
   rows: readonly object[],
   {
@@ -166,7 +166,7 @@ test("a breakdown has the durations of ended and of active runs", async () => {
   );
   const name = "durationSeconds";
   const ended = { count: 2, leftOut: 1, mean: 120, min: 60, max: 180, median: 120 };
-  // The time of the service goes on while the test runs.
+  // The time of the service continues while the test runs.
   const minutes8: unknown = expect.closeTo(480, -1);
   const active = { count: 1, leftOut: 0, mean: minutes8, min: minutes8, max: minutes8, median: minutes8 };
   expect({ data }).toEqual(

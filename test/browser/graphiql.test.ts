@@ -191,7 +191,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await run(page);
     const value = answerOf(page).getByText("onerror").first();
     await value.waitFor();
-    // Its tooltip is made of the value as well.
+    // The tooltip contains the value as well.
     await value.hover();
     await expect.poll(() => answerOf(page).textContent(), SHOWN).toContain("<b>bold</b>");
     expect(await page.title()).toBe("Rungraph");

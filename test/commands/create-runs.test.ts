@@ -5,12 +5,15 @@ import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { lineOf, readRecording } from "../support/replay.ts";
 
-/* Experiments, jobs, build jobs and groups from a specification: the requests of the recordings, and what is refused before any. */
+/*
+ * Experiments, jobs, build jobs and groups from a specification: the requests of the recordings, and the inputs that are rejected before
+ * any request.
+ */
 
 const FILES = { "polyaxon-0.2": "0.2.0-creates", "polyaxon-0.4": "0.4.4-creates" } as const;
 type Release = keyof typeof FILES;
 
-/** A gateway before a server that gives the same answer to each request. */
+/** A gateway in front of a server that sends the same response to each request. */
 async function start(
   profile: string,
   response: FakeResponse = { json: { id: 7, name: null, tags: null }, status: 201 },

@@ -53,7 +53,7 @@ const recordsOf = (count: number) =>
 
 const POST = "POST ada/mnist/experiments/3/metrics";
 
-/** Sends records to a service whose answer to one of them is another than the new record. */
+/** Sends records to a service that responds to one of them with a record other than the new one. */
 async function record(count: number, replies: Readonly<Record<number, FakeResponse>> = {}, env = {}) {
   let turn = 0;
   const service = await startFake(({ body }) => {
@@ -133,7 +133,7 @@ test("says of each record that the run does not exist", async () => {
 test("sends no record that the rate limit of metrics would certainly refuse", async () => {
   const { results, service } = await record(23, {}, { ...RELEASE_04, UPSTREAM_RETRIES: "2" });
   const sent = service.inOrder().length;
-  // A slow machine takes longer than a second for twenty.
+  // On a slow machine, twenty take longer than a second.
   expect(sent).toBeGreaterThanOrEqual(20);
   expect(results?.slice(0, sent)).toEqual(Array.from({ length: sent }, (_, index) => done(index)));
   for (const result of results?.slice(sent) ?? [])

@@ -11,7 +11,7 @@ import { listen } from "../support/listen.ts";
 import { withDeadline } from "../support/long-timeout.ts";
 import { detail, html, json } from "../support/replies.ts";
 
-/* Each writing row of the service's document: done, refused, cut off, timed out, with a wrong id, without a token. */
+/* Each writing row of the service's document: success, rejection, broken connection, timeout, wrong id, no token. */
 
 /** The type of its payload, which follows from its kind. */
 function payloadOf({ name, kind }: Command): string {
@@ -93,7 +93,7 @@ test("without a token, every mutation except login is UNAUTHENTICATED and unsent
   expect(service.inOrder()).toEqual(["POST users/token/"]);
 });
 
-/** A command of each method, with and without a body, with and without a documented answer, and login. */
+/** One command for each method, with and without a body, with and without a documented response, and login. */
 const oneOfEach =
   "stopExperiment startGroupTensorboard deleteGroup stopJob updateJob copyExperiment revokeSuperuser login"
     .split(" ")
@@ -105,7 +105,7 @@ const answering = oneOfEach.filter(({ isSilent }) => !isSilent);
 const UNKNOWN = { outcome: "unknown" };
 const RETRYING = { UPSTREAM_RETRIES: "2" };
 
-/** Sends each command in a separate request, all at once: too few to open the circuit. */
+/** Sends each command in a separate request, all concurrently. They are too few to open the circuit. */
 async function sendEach(url: string, these: readonly Command[], env: Record<string, string> = {}) {
   const { ask } = await startGateway({ upstream: { url }, env: { ...RETRYING, ...env } });
   return Promise.all(

@@ -16,8 +16,8 @@ import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 
 /*
- * The built gateway with its demo, by each of its doors. Elsewhere each test has a gateway of its own; here to start one on
- * each Node would take longer than all stories.
+ * The built gateway with its demo, by each of its entry points. It is started once per version of Node.js: one gateway per test would take
+ * longer than all tests.
  */
 let gateway: GatewayProcess;
 let token: string;
@@ -44,7 +44,7 @@ test.each(readdirSync(OPERATIONS).filter((name) => name.endsWith(".graphql")))(
   "answers the shipped operation %s",
   async (file) => {
     const params = { query: readText(file), variables: variablesOf[file] ?? {} };
-    // An event stream takes operations of all kinds.
+    // An event stream accepts operations of all types.
     const result = await (await subscribe(gateway.url, { ...params, token })).next();
     expect(result?.errors).toBeUndefined();
     expect(Object.values(result?.data ?? {})).not.toContain(null);
@@ -125,7 +125,7 @@ test("with Node flags, SIGTERM ends the streams and the process", async () => {
   expect(await stream.next()).toEqual({ data: { runUpdated: { run } } });
   kill("SIGTERM");
   expect(await ended).toBe(0);
-  // The run may have changed in the last second.
+  // The run may have changed within the last second, so events can precede the end.
   let last = await stream.next();
   while (last?.data) last = await stream.next();
   expect(last).toBeNull();

@@ -35,7 +35,7 @@ describe("settings", () => {
   test.each(wrong)("with %s set to %j fail in one line without its value", (name, text) => {
     const problems = faultsOf({ [name]: text });
     expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: \\S`))]);
-    // A short number can stand in the sentence for another reason: `expected number to be >0`.
+    // A short number can appear in the message for another reason: `expected number to be >0`.
     for (const part of ["canary", ...(text.length > 3 ? [text] : [])])
       expect(problems.join("")).not.toContain(part);
   });

@@ -14,7 +14,7 @@ const EXAMPLES: readonly (readonly [path: RegExp, example: string])[] = [
   [/\{username\}/, "grace"],
 ];
 
-/** Where another record is asked, as in stopping one that runs, and what is sent. */
+/** Requests that need another record, such as stopping one that runs, and the bodies to send. */
 const OTHERS: Readonly<Record<string, string>> = GIVEN.others;
 const BODIES: Readonly<Record<string, unknown>> = GIVEN.bodies;
 

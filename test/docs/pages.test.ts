@@ -17,7 +17,7 @@ const PAGES = [
   ...DOCS.filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`),
 ];
 
-/** Whether a link leads to a file and a heading that exist. */
+/** Whether a link points to an existing file and heading. */
 function leadsSomewhere(target: string, page: string): boolean {
   if (/^[a-z]+:/.test(target)) return true;
   const { pathname, hash } = new URL(target, new URL(page, ROOT));
@@ -55,7 +55,7 @@ test.each(PAGES)("links in %s point to existing files and headings", (page) => {
   expect(links.filter((target) => !leadsSomewhere(target, page))).toEqual([]);
 });
 
-/** The SDL that a page tells tools to read, by what it calls its source. */
+/** The SDL that a page tells tools to read, keyed by the page's words for its source. */
 const SDL: Readonly<Record<string, () => string>> = {
   "--print-schema": () => printPlain(schema),
   "--print-subgraph": () => printSubgraph(schema),

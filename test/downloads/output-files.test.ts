@@ -105,7 +105,7 @@ describe("the output files of a run", () => {
   });
 });
 
-/** Texts that are not a relative path of plain segments. */
+/** Strings that are not a relative path of plain segments. */
 const BAD_PATHS = [
   ..."..|.|../x|a/../../x|a/./b|/etc/passwd|//etc|a//b|a/|a\\..\\b|a\0b|a\nb|a\u0085b".split("|"),
   "ü".repeat(400),

@@ -6,7 +6,7 @@ import { errorsIn, startDownloads } from "./taking.ts";
 
 const FILE = Buffer.from("0123456789");
 
-/** A server that knows ranges, as nginx does. */
+/** A server that supports ranges, as nginx does. */
 function ranged({ headers }: Seen): FakeResponse {
   const described = { etag: '"v1"', "accept-ranges": "bytes" };
   const isSame = headers["if-range"] === undefined || headers["if-range"] === '"v1"';
@@ -48,7 +48,7 @@ describe("a download", () => {
 
   test.each([
     ['"v1"', 206, "2345", "bytes 2-5/10"],
-    // It is another file than before.
+    // The file has changed.
     ['"v0"', 200, "0123456789", undefined],
   ])("returns the requested range if the file is still %s", async (etag, ...expected) => {
     const { take, service } = await startDownloads(ranged);

@@ -79,7 +79,7 @@ describe("an upstream response", () => {
     expect(await valueOf(`{ "text": "${text}", "number": NaN }`)).toEqual({
       value: { text: JSON.parse(`"${text}"`) as string, number: null },
     });
-    // In a time that grows with their square no test would end.
+    // If the time grew with the square of the length, no test would end.
     expect(await valueOf(`[NaN, "${text}`)).toBe("UPSTREAM_BAD_RESPONSE");
   });
 
@@ -95,7 +95,7 @@ describe("an upstream response", () => {
         .map((value) => written(value + 0)),
       fc.bigInt().map((value) => {
         const isKept = Number.isSafeInteger(Number(value));
-        // Before Node.js 21 it is a text.
+        // Before Node.js 21 it is a string.
         return { written: `${value}`, value: isKept || "rawJSON" in JSON ? Number(value) : `${value}` };
       }),
       fc.constantFrom(...WORDS).map((word) => ({ written: word, value: null })),

@@ -11,7 +11,7 @@ const SORT = "sort=created_at%2C-updated_at";
 const LIST = "GET ada/mnist/experiments";
 const PAGES = ["", "&offset=2", "&offset=4"].map((offset) => `${LIST}?${SORT}&limit=2${offset}`);
 
-/** The lines of a file, each without its end. */
+/** The lines of a file, without their line ends. */
 const lines = (text: string): string[] => {
   expect(text.endsWith("\r\n")).toBe(true);
   return text.slice(0, -2).split("\r\n");
@@ -74,7 +74,7 @@ describe("runs as CSV", () => {
   ])("in CSV with %j begin with the mark %j", async (parameter, mark) => {
     const { get } = await startExports([row(1, { description: "ä" })]);
     const response = await get(`${PROJECT}/runs.csv?columns=description${parameter}`);
-    // `text()` would remove the mark.
+    // `text()` would remove the byte order mark.
     const text = Buffer.from(await response.arrayBuffer()).toString();
     expect(text).toBe(`${mark}description\r\nä\r\n`);
   });

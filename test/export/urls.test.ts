@@ -28,7 +28,7 @@ const download = async (url: string): Promise<string> => {
   return response.text();
 };
 
-/** The two runs whose parameter the gateway has to compare itself, and a third one. */
+/** The two runs whose parameter the gateway must compare itself, and a third one. */
 const RUNS = [
   row(1, { tags: ["a&b=c"], declarations: { "a,b": 0.5 } }),
   row(2, { tags: ["ü#?+"], declarations: { "a,b": 0.5 } }),

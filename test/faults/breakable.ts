@@ -18,20 +18,20 @@ export const BROKEN = "The service failed again and again and is not asked for a
 
 export const BREAKER = "UPSTREAM_UNAVAILABLE, again in 5";
 
-/** Ten seconds later their first reads do not count. */
+/** Milliseconds after which earlier reads no longer count for the circuit breaker. */
 const WINDOW_MS = 10_000;
 
-/** Verified callers, of whom half must fail so that no probe decides whether the circuit opens. */
+/** Verified callers. Half of them must fail for the circuit to open without a probe. */
 export const TEN_CALLERS = upTo(10).map((number) => `t0ken${number}`);
 
 /**
- * A gateway with a fake clock, in front of a service that can be broken. `many` reads `count` different experiments at once. `one` reads an
+ * A gateway with a fake clock, in front of a service that can fail. `many` reads `count` different experiments concurrently. `one` reads an
  * experiment as the next of these callers.
  */
 export async function startBreakable(env: Record<string, string> = {}, callers: readonly string[] = []) {
   const service = await startFaultServer(recordByItsId);
   const time = fakeClock();
-  // More requests of one caller than any test sends at once.
+  // The limit is higher than the number of concurrent requests of any test.
   const gateway = await startGateway({
     upstream: service,
     clock: time.clock,
@@ -54,14 +54,14 @@ export async function startBreakable(env: Record<string, string> = {}, callers: 
   return { service, gateway, one, many, pass };
 }
 
-/** `ok`, or the code of the first error, with how long to wait. */
+/** `ok`, or the code of the first error and `retryAfterSeconds`. */
 function verdictOf({ errors }: Answer<unknown>): string {
   if (!errors) return "ok";
   const { code, retryAfterSeconds } = errors[0]?.extensions ?? {};
   return retryAfterSeconds === undefined ? String(code) : `${code}, again in ${retryAfterSeconds}`;
 }
 
-/** Freezes the retry windows until the gateway's time passes. */
+/** Freezes the retry windows until a test advances the gateway's clock. */
 export function holdWindows(): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 5, 1, 12) });
   onTestFinished(() => void vi.useRealTimers());

@@ -130,7 +130,7 @@ describe("a repeatedly failing service", () => {
     });
   });
 
-  /** The circuit is open for 5 seconds, and the next exchange is the one that tries. */
+  /** The circuit is open for 5 seconds. The next exchange is the probe. */
   async function startOpen(env: Record<string, string> = {}) {
     const scene = await startOfTen(env);
     scene.service.fail(/./, reset);
@@ -231,7 +231,7 @@ describe("a repeatedly failing service", () => {
     expect(await one(1_000, other)).toBe("ok");
     service.fail(/experiments\/\d{1,3}\//, say({ status: 503, text: "" }));
     for (const round of [1, 2]) {
-      // The reads of the other one are long ago.
+      // The reads of the other caller are outside the window.
       pass(11_000);
       const before = service.calls().length;
       expect(counted(await inTurn(21, one))).toEqual({ UPSTREAM_UNAVAILABLE: 21 });
@@ -268,7 +268,7 @@ describe("a repeatedly failing service", () => {
     for (const caller of callers) caller.destroy();
     expect(await one()).toBe("ok");
     service.fail(/./, reset);
-    // One of the last twenty went well.
+    // One of the last twenty reads succeeded.
     expect(counted(await inTurn(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 19, [BREAKER]: 1 });
   });
 
@@ -298,7 +298,7 @@ describe("a repeatedly failing service", () => {
 });
 
 test("connections fail after UPSTREAM_CONNECT_TIMEOUT_MS, without an unknown outcome for commands", async () => {
-  // None of the other limits would end it.
+  // No other limit would end the request.
   const gateway = await startGateway({
     upstream: await startSilent(),
     env: { UPSTREAM_CONNECT_TIMEOUT_MS: "100" },

@@ -6,14 +6,17 @@ import { type Answer, startGateway } from "../support/gateway.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 import CONFIG_TEXTS from "./config-texts.json" with { type: "json" };
 
-/** How many texts were parsed since now: it shows in nothing but time. */
+/** Returns a function that counts the configurations parsed since the call. */
 function countParsed() {
   const composed = vi.spyOn(Composer.prototype, "compose");
   onTestFinished(() => composed.mockRestore());
   return () => composed.mock.calls.length;
 }
 
-/** How many words of texts were read since now: what is nested too deeply for the stack of some process is read no further. */
+/**
+ * Returns a function that counts the tokens read since the call. Configurations that are nested too deeply for the stack must not be read
+ * to their end.
+ */
 function countWords() {
   const read = vi.spyOn(Parser.prototype, "next");
   onTestFinished(() => read.mockRestore());
@@ -22,7 +25,7 @@ function countWords() {
 
 const CONFIG = `{ experiment(id: "ada.mnist.42") { name config { kind raw } } }`;
 
-/** A gateway before a service that has one experiment, whose configuration is this text. */
+/** A gateway in front of a service with one experiment, whose configuration is this string. */
 async function startText(content: string, key = "content") {
   const service = await startRecords({
     "ada/mnist/experiments/42/": { id: 42, name: "base", [key]: content },
@@ -32,7 +35,7 @@ async function startText(content: string, key = "content") {
   return startGateway({ upstream: service });
 }
 
-/** The configuration as a text gives it. */
+/** The raw configuration that the gateway parses from this string. */
 async function rawOf(content: string): Promise<unknown> {
   const { ask } = await startText(content);
   const { data, errors } = (await ask(CONFIG)) as Answer<{ experiment: { config: { raw: unknown } | null } }>;
@@ -178,7 +181,7 @@ describe("the text of a configuration", () => {
     expect(answer).toEqual({
       data: { experiment: { config: { raw: { a: Array.from({ length: 2_000 }, () => ({ b: 1 })) } } } },
     });
-    // After each hundred of 10,000 lexemes at least.
+    // The clock is read at least once per hundred of 10,000 lexemes.
     expect(looks()).toBeGreaterThan(100);
   });
 

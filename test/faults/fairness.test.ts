@@ -45,7 +45,7 @@ describe("one token beside another", () => {
       LONG_TIMEOUT,
     );
     const light = askFor(gateway, statusOf(100), "light");
-    // Only then is anything answered: what is answered before makes room for it.
+    // The service responds only now: an earlier response would free a permit.
     await Promise.race([light, waiting(gateway, 5)]);
     const [answer, ...others] = await service.releaseUntil([light, ...heavy]);
     expect(answer).toEqual(RUNNING_ANSWER);
@@ -138,7 +138,7 @@ test.each<[string, (text: string) => FakeResponse]>([
       ["of3", "REQUEST_LIMIT_EXCEEDED"],
       ["of4", "REQUEST_LIMIT_EXCEEDED"],
     ]);
-    // The third is refused while it comes, the fourth is not asked for.
+    // The third read is rejected while its response arrives, and the fourth is not sent.
     expect(service.calls()).toEqual([1, 2, 3].map((id) => `GET ada/mnist/experiments/${id}/`));
   },
 );
@@ -169,7 +169,7 @@ describe("one caller's effect on others:", () => {
   const runOf = (kind: string, id: number) =>
     `{ ${kind}(id: "ada.mnist.${kind === "buildJob" ? "build" : kind}s.${id}") { status } }`;
 
-  /** A gateway before an upstream that answers 503 where `isDown`, whose clock stands until it is moved. */
+  /** A gateway in front of an upstream that responds with 503 if `isDown`, and a fake clock. */
   async function startFailing() {
     let isDown = (_seen: Seen): boolean => false;
     const service = await startFake((seen) =>
@@ -220,7 +220,7 @@ describe("one caller's effect on others:", () => {
     gateway.fail(where);
     expect(await gateway.codes(tokens, queries)).toEqual(UNAVAILABLE);
     expect(await gateway.isOpen()).toBe(false);
-    // The window has moved on, and nobody else has asked yet.
+    // The window has moved on, and no other caller has sent a request yet.
     gateway.advance(5_000);
     expect(await gateway.codes(tokens, queries)).toEqual(UNAVAILABLE);
     expect(await gateway.isOpen()).toBe(false);

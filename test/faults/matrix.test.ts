@@ -32,7 +32,7 @@ interface StatusFault {
   readonly once?: boolean;
 }
 
-/** Answers with another status, and a page or a detail. */
+/** Responds with another status and a page or a detail. */
 const answering = ({ status, page, retryAfter, once: isOnce }: StatusFault): MatrixFault => {
   const reported = page
     ? { text: PAGE, headers: { "content-type": "text/html; charset=utf-8" } }
@@ -64,7 +64,7 @@ const encoded = (encoding: string, encode: (body: Buffer) => Buffer) =>
   at(garble(encode, { "content-encoding": encoding }));
 const garbled = (text: string) => at(garble(() => text));
 
-/** How each fault of the page is brought about. */
+/** Functions that cause each fault of the page. */
 const FAULTS: Readonly<Record<string, MatrixFault>> = {
   "connection refused": {
     isAll: true,
@@ -144,7 +144,7 @@ describe("each fault has the tabulated effect, without leaks or lasting damage:"
     async ({ name, cells, index }) => {
       // No pause between tries.
       vi.spyOn(Math, "random").mockReturnValue(0);
-      // The gateway asks for all addresses: that is the form of the answer here.
+      // The gateway looks up all addresses, so the result is a list.
       vi.spyOn(dns, "lookup").mockImplementation(lookUp as never);
       onTestFinished(() => void vi.restoreAllMocks());
       const { [name]: fault } = FAULTS;

@@ -20,7 +20,7 @@ import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { begin, readFast, readOn } from "../support/readers.ts";
 
 describe("many requests on one closed connection", () => {
-  /** Sends all requests at once, without waiting for responses. Returns how to leave. */
+  /** Sends all requests concurrently, without waiting for responses. Returns a function that disconnects. */
   function pipeline(gateway: Gateway, request: string, times = 400): () => void {
     const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
     onTestFinished(() => void socket.destroy());
@@ -40,7 +40,7 @@ describe("many requests on one closed connection", () => {
       gateway,
       `GET ${OUTPUTS_OF_42} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`,
     );
-    // The gateway does not wait for this many: it ends the connection itself.
+    // The gateway closes the connection itself before it has read this many requests.
     await settled(gateway, () => service.seen().length);
     await vi.waitUntil(() => service.busy() === 0, LONG_TIMEOUT);
     leave();
@@ -80,7 +80,7 @@ describe("callers that do not read a long response", () => {
       },
     }));
     const gateway = await startGateway({ upstream: service, env: { MAX_JSON_BYTES: "10000000", ...env } });
-    // A token that the service has accepted may have all places.
+    // A token that the service has accepted may use all permits.
     for (const token of ["t0ken", "light"]) await askFor(gateway, statusOf(1), token);
     const dawdle = (token = "t0ken") => {
       const sent = begin(gateway.url, { path: "/graphql", graphql: long, token });
@@ -110,7 +110,7 @@ test("callers that disconnect before execution release permits and memory, also 
     env: { MAX_UPSTREAM_BYTES: "400000" },
   });
   const query = "{ __typename }";
-  // From the second time on the document is known, and is not read in a turn.
+  // After the first request the document is cached, so it is not parsed in a separate tick.
   for (const _ of [1, 2]) await gateway.ask(query);
   const variables = { more: "x".repeat(100_000) };
   const body = JSON.stringify({ query, variables });

@@ -22,7 +22,7 @@ describe("retries of reads", () => {
     service.fail(/./, reset, (call) => call <= 19);
     await many(9);
     expect(service.calls()).toHaveLength(19);
-    // The circuit is not in question here: it closes again.
+    // The circuit is not tested here: it closes again.
     pass(11_000);
     await many(30);
     service.fail(/./, reset, (call) => call === 1);
@@ -68,7 +68,7 @@ describe("retries of reads", () => {
     const { service, one, many } = await startBreakable(env);
     await many(150);
     service.fail(/./, reset);
-    // The circuit stays closed: most of the exchanges went well.
+    // The circuit stays closed, because most exchanges succeeded.
     expect(counted(await inTurn(50, one))).toEqual({ UPSTREAM_UNAVAILABLE: 50 });
     const more = service.calls().length - 200;
     expect(more).toBeGreaterThanOrEqual(15);

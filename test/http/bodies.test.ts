@@ -4,7 +4,7 @@ import { reaches } from "../support/figures.ts";
 import { JSON_BODY, operationsIn, operationText, type Sending, sendTo } from "../support/raw-requests.ts";
 import { openRaw } from "./raw-socket.ts";
 
-/** A body in pieces, whose length nobody announces. */
+/** A chunked body without an announced length. */
 const inChunks = (text: string) =>
   new ReadableStream({
     start(controller) {

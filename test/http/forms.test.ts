@@ -76,7 +76,7 @@ test.each(ACCEPTED)("answers Accept $accept with $type, by GET and POST", async 
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, `${type}; charset=utf-8`]);
 });
 
-// docs/errors.md describes the same in words.
+// docs/errors.md describes the same rules in words.
 test.each([
   ...STATUSES,
   { what: "too long a document", body: { query: LONG }, code: "OPERATION_TOO_LARGE", older: 200, newer: 400 },

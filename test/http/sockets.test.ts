@@ -17,7 +17,7 @@ import { JSON_BODY, operationText } from "../support/raw-requests.ts";
 import { TEST_SETTINGS } from "../support/test-settings.ts";
 import { openRaw, statusOf } from "./raw-socket.ts";
 
-/** No connection is used twice. */
+/** Every request uses a new connection. */
 const HEADERS = { authorization: "token t0ken", connection: "close" };
 const BODY = operationText(ASK_STATUS);
 const LOG = "/downloads/Sm9iOmFkYS9tbmlzdC8y/logs";
@@ -31,7 +31,7 @@ const limitsOf = (deadlineMs: number) => ({
   timeout: 2 * deadlineMs,
 });
 
-/** A gateway whose callers may be as slow as `limits` allow, by default for minutes. */
+/** A gateway that allows callers to be as slow as `limits`, by default for minutes. */
 async function start(
   service: { readonly url: string },
   limits: Partial<typeof SOCKET_LIMITS> = {},
@@ -49,11 +49,11 @@ async function start(
     ...limits,
   });
   const listed = listConnections(server);
-  // Kept weakly, to find out whether anything else keeps them.
+  // Weak references, to find out whether anything else retains the objects.
   const responses: WeakRef<ServerResponse>[] = [];
   let connections = 0;
   let silences = 0;
-  // Not at the server, where a listener keeps Node from closing connections.
+  // The timeout is not that of the server, where a listener keeps Node.js from closing connections.
   server.on("connection", (socket) => {
     connections++;
     socket.on("timeout", () => silences++);
@@ -65,7 +65,7 @@ async function start(
     port,
     responses,
     listed,
-    /** How often a connection was silent for too long. */
+    /** Number of connections that were silent for too long. */
     silences: () => silences,
     connections: () => connections,
     open: () =>
@@ -79,7 +79,7 @@ async function start(
   };
 }
 
-/** The bytes that are sent at once, and then a text that is sent again and again, without end. */
+/** The bytes that are sent first, and a string that is then repeated without end. */
 type Dawdler = readonly [first: string, more?: string];
 
 /** Opens a connection and sends slowly. Returns the response once the gateway has closed the connection. */
@@ -107,7 +107,7 @@ const DAWDLERS: readonly Dawdler[] = [
 
 test("closes 500 slow clients with 408 while answering all others", async () => {
   await withDeadline(async (deadlineMs) => {
-    // Far fewer than dawdle with their bodies.
+    // Far fewer than the number of slow clients.
     const gateway = await start(await startRunning(), limitsOf(deadlineMs), { MAX_OPERATIONS: "8" });
     expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
     const left = new AbortController();
@@ -180,7 +180,7 @@ test("clients that disconnect before being served cause no upstream requests", a
   const posted = `${HEAD}Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
   const target = `/graphql?${new URLSearchParams({ query: ASK_STATUS }).toString()}`;
   const got = `GET ${target} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`;
-  // The gateway's thread is blocked meanwhile, so the connections wait to be accepted, as under an overload.
+  // Meanwhile the gateway's thread is blocked, so the connections wait to be accepted, as under overload.
   const requests = Array.from({ length: 20 }, () => [posted, got]).flat();
   execFileSync(process.execPath, ["-e", LEAVE, `${gateway.port}`, ...requests]);
   await vi.waitUntil(() => gateway.responses.length === 41, LONG_TIMEOUT);

@@ -27,13 +27,13 @@ const parts = (...payloads: readonly string[]): string =>
   `\r\n---${payloads.map((json) => `\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${json.length}\r\n\r\n${json}\r\n---`).join("")}--\r\n`;
 const events = (...payloads: readonly string[]): string =>
   `${payloads.map((json) => `event: next\ndata: ${json}\n\n`).join("")}event: complete\ndata:\n\n`;
-/** The text of a response without the comments of an event stream. */
+/** A response without the comments of an event stream. */
 const textOf = async (response: Response) => (await response.text()).replaceAll(/^:\n\n/gm, "");
 
 describe("incremental delivery by the Accept header", () => {
   test.each([
     "multipart/mixed",
-    // Apollo Client's handlers and urql put these in front of JSON.
+    // Apollo Client's handlers and urql prepend these to JSON.
     "multipart/mixed;incrementalSpec=v0.2,application/graphql-response+json,application/json;q=0.9",
   ])("sends multipart payloads for %s", async (accept) => {
     const { url } = await start();
@@ -97,7 +97,7 @@ test("sends compressed payloads as soon as they are ready", async () => {
   let text = "";
   for await (const bytes of response.body ?? []) {
     text += Buffer.from(bytes).toString();
-    // The service has not answered for the second piece yet.
+    // The service has not sent the data of the second payload yet.
     if (text.includes(FIRST)) open();
   }
   expect(text).toBe(parts(FIRST, SECOND));

@@ -10,7 +10,7 @@ import { FIRST_POLL, RUN_UPDATED } from "../support/live-service.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 
-/** Not the time of another timer. */
+/** A duration that no other timer has, in milliseconds. */
 const READ_TIMEOUT_MS = 7_000;
 const ONE_DOWNLOAD = { READ_TIMEOUT_MS: `${READ_TIMEOUT_MS}`, MAX_DOWNLOADS_PER_TOKEN: "1" };
 const FILE_BYTES = 18_000_000;
@@ -25,7 +25,7 @@ const download = (fixture: Fixture) => {
 
 const isWaiting = (fixture: Fixture) => fixture.timers().includes(fixture.now() + READ_TIMEOUT_MS);
 
-/** A download that nobody has read yet, until the gateway waits for its reader. */
+/** A download that the client has not read yet. Resolves when the gateway waits for the client. */
 async function unread(fixture: Fixture) {
   const { response, closed } = download(fixture);
   const received = await response;
@@ -46,7 +46,7 @@ test("a trickling download ends after READ_TIMEOUT_MS and frees its permit", asy
   await vi.waitFor(async () => expect((await download(fixture).response).statusCode).toBe(200), LONG_TIMEOUT);
 });
 
-/** Reads a part of the file, or until the gateway waits with a further chunk. Returns how many bytes it has read. */
+/** Reads part of the file, or until the gateway waits with a further chunk. Returns the number of bytes read. */
 async function readOn(fixture: Fixture, received: IncomingMessage): Promise<number> {
   let bytes = 0;
   while (bytes < FILE_BYTES / 9 && !isWaiting(fixture) && !received.readableEnded && !received.destroyed) {
@@ -66,8 +66,7 @@ test("a slowly but steadily read download completes, even beyond MAX_WAITING_BYT
   await fixture.accept("ada");
   const { received } = await unread(fixture);
   received.on("error", () => {});
-  // The service is not silent: its bytes wait for the reader.
-  // Safe: it is a method of sockets.
+  // The service is not silent: its bytes wait for the client. Safe: the timeout belongs to a socket.
   const upstream = mock.contexts[mock.calls.findIndex(([ms]) => ms === idleMs)] as Socket;
   await vi.waitUntil(() => upstream.isPaused(), LONG_TIMEOUT);
   upstream.emit("timeout");
@@ -97,10 +96,10 @@ test("pauses reading a WebSocket while many of its documents are unanswered", as
     const query = `subscription { invalid${number} } #${"x".repeat(8_000)}`;
     tell({ type: "subscribe", id: `${number}`, payload: { query } });
   }
-  // Its answer shows when the gateway has read what came before it.
+  // The response to this message shows that the gateway has read all earlier ones.
   tell({ type: "ping" });
   await isRead;
-  // Some more have come in one piece with the last that was read.
+  // The last chunk that was read also contained some later messages.
   expect(documents - answered).toBeLessThan(64);
 });
 

@@ -10,14 +10,14 @@ const NESTED = `${NAMED} ofType { ${NAMED} ofType { ${NAMED} ofType { ${NAMED} }
 const VALUE = `name description defaultValue isDeprecated deprecationReason type { ${NESTED} }`;
 const FIELD = `name description isDeprecated deprecationReason type { ${NESTED} } args { ${VALUE} }`;
 
-/** A document of which each combination of its conditions makes a plan with all of its fields. */
+/** A document in which each combination of conditions creates a plan with all fields. */
 const document = (number: number): string => `# ${number}
   query Q(${CONDITIONS.map((name) => `$${name}: Boolean!`).join()}) {
     ${CONDITIONS.map((name) => `${name}: __typename @include(if: $${name})`).join(" ")}
     ${Array.from({ length: 15 }, (_, index) => `type${index}: __type(name: "GatewayInfo") { ${NAMED} fields { ${FIELD} } }`).join(" ")}
   }`;
 
-/** A gateway in a process of its own, before the demo. */
+/** A gateway in a separate process, in front of the demo. */
 async function start() {
   const demo = await startDemoService();
   const gateway = await startWatched(BUILT, demo.url);
@@ -40,7 +40,7 @@ test("DOCUMENT_CACHE_BYTES bounds the plans of short documents with many conditi
   const before = await condition();
   for (let number = 1; number <= 6; number++) await run(number);
   const after = await condition();
-  // The setting is at 16,000,000.
+  // The setting is 16,000,000.
   expect(after.heapBytes - before.heapBytes).toBeLessThan(32_000_000);
 });
 

@@ -17,7 +17,7 @@ interface Row {
 
 type Rows = Readonly<Partial<Record<"experiments" | "jobs" | "builds" | "groups", readonly Row[]>>>;
 
-/** A server whose lists have these rows, in the order of the lists. */
+/** A server with these rows in its lists, in the given order. */
 async function startLists(rows: Rows, env: Record<string, string> = {}) {
   const { service, ask } = await startBefore(
     (seen) => {

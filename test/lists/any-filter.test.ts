@@ -7,11 +7,9 @@ import { listIn } from "../support/listed.ts";
 import { readFilter, type Said } from "./filter-reader.ts";
 import { startRows } from "./rows.ts";
 
-/*
- * For any typed filter, the server gets the conditions that its language can express, and the gateway compares the others.
- */
+/* For any typed filter, the server receives the conditions that its language can express, and the gateway compares the others. */
 
-/** Text in which signs of the language are frequent. */
+/** Strings that often contain operators of the language. */
 const text = fc.string({
   unit: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom("a", "loss", "Ü", "7", "ada", "range", "in", "gt") },
@@ -59,7 +57,7 @@ type Input = {
   readonly [Name in keyof Members]?: Members[Name] extends fc.Arbitrary<infer Value> ? Value : never;
 };
 
-/** One member, since the others are not sent if one is refused. */
+/** A single member, because no condition is sent if one is rejected. */
 const hostile: fc.Arbitrary<Input> = fc.oneof(
   ...Object.entries(membersOf(texts, text, fc.oneof(text, day))).map(([member, value]) =>
     fc.record<Input>({ [member]: value }),
@@ -72,7 +70,7 @@ const set = (key: string, values: readonly string[] = [], isNegated = false): Sa
 const bound = (key: string, sign: string, value: string | number | undefined): Said[] =>
   value === undefined ? [] : [{ key, isNegated: false, sign, values: [value] }];
 
-/** The conditions of a filter, in the order in which they are written. */
+/** The conditions of a filter, in the order of its members. */
 const saidBy = ({ createdAt, metrics = [], parameters = [], ...input }: Input): Said[] => [
   ...set("name", input.names),
   ...set("status", input.rawStatuses),

@@ -5,7 +5,7 @@ import { listIn } from "../support/listed.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject, startRows } from "./rows.ts";
 
-/* Orders that servers do not have: the gateway reads the whole list and sorts it. */
+/* Orders that servers do not support: the gateway reads the whole list and sorts it. */
 
 const QUERY = `query ($first: Int, $offset: Int, $after: String, $order: RunOrder!, $filter: RunFilter) {
   project(id: "ada.mnist") {
@@ -206,7 +206,7 @@ describe("the order by DURATION", () => {
     timed(3, "failed", 1, 2),
     // It began long ago.
     timed(4, "running", 1, null),
-    // Nobody knows when it ended.
+    // A run without an end.
     timed(5, "stopped", 1, null),
     timed(6, "succeeded", 3, 5),
   ];

@@ -14,7 +14,7 @@ const badPage = (message: string, upstream: object = {}, code = "UPSTREAM_BAD_RE
 });
 
 describe("a next-page link from the service", () => {
-  /** The second request that a link causes: path and query, or nothing. */
+  /** The second request that a link causes: path and query, or an empty string. */
   async function secondOf(next: unknown) {
     const other = await startFake(() => ({ json: { results: [{ id: 2 }] } }));
     const service = await startFake(({ path }): FakeResponse => {

@@ -66,7 +66,7 @@ test("metricSeries returns all points of a page longer than MAX_PAGE_SIZE", asyn
 });
 
 describe("a forged cursor", () => {
-  /** A cursor with a chosen position and the right hash of the list. */
+  /** A cursor with a chosen position and the correct hash of the list. */
   const forged = (text: string) =>
     opaque(`${text}#${createHash("sha1").update(JSON.stringify(MARKED)).digest("base64url").slice(0, 8)}`);
 
@@ -124,7 +124,7 @@ test("a cursor is refused with another order, filter or parent", async () => {
   expect(service.calls().length).toBeLessThanOrEqual(requests + 1);
 });
 
-/** A service that has equal times in another order for each size and place of a page, as PostgreSQL does. */
+/** A service that returns equal times in an order that depends on the size and offset of a page, as PostgreSQL does. */
 const startTied = (length: number, most = Number.POSITIVE_INFINITY) =>
   startFake(({ path }) => {
     const { searchParams } = new URL(path, "http://service");

@@ -8,11 +8,11 @@ import { startRows } from "./rows.ts";
 import COMPARED from "./compared.json" with { type: "json" };
 
 /*
- * A scan of the list finds conditions that the language of servers cannot express: parameters that are no texts, and texts with signs of
- * the language. It reports how much it read, and never counts rows that it did not read.
+ * A scan of the list evaluates conditions that the language of servers cannot express: parameters that are not strings, and strings with
+ * operators. It reports how much it read, and never counts rows that it did not read.
  */
 
-/** Runs that have these parameters. */
+/** Runs with these parameters. */
 const startRuns = (declarations: readonly unknown[], env: Record<string, string> = {}) =>
   startRows(
     declarations.map((each, index) => ({ id: index + 1, ...(each !== undefined && { declarations: each }) })),

@@ -13,7 +13,7 @@ interface Row {
   readonly [key: string]: unknown;
 }
 
-/** The rows of ties of these lengths: those of each have equal dates. */
+/** Rows in ties of these lengths. The rows of a tie have equal dates. */
 function tiesOf(lengths: readonly number[]): Row[][] {
   let id = 0;
   return lengths.map((length, index) => {
@@ -34,7 +34,7 @@ function tiesOf(lengths: readonly number[]): Row[][] {
   });
 }
 
-/** A service that orders the rows of a tie anew at each request, as PostgreSQL does without a key that tells them apart. */
+/** A service that returns the rows of a tie in a new order for each request, as PostgreSQL does without a key that distinguishes them. */
 async function startShuffling(lengths: readonly number[], env: Record<string, string> = RELEASE_04) {
   const random = seeded(1);
   const state = { ties: tiesOf(lengths) };
@@ -188,11 +188,11 @@ describe("a tie", () => {
     expect(pages.map(({ length }) => length)).toEqual([4, 4, 4, 3]);
     expect(service.inOrder()).toEqual([
       `${LIST}?limit=4`,
-      // The first row has the dates of the last one before it: so the tie is read from its beginning.
+      // The first row has the same dates as the row before it, so the tie is read from its beginning.
       `${LIST}?limit=4&offset=4`,
       `${LIST}?limit=5&offset=3`,
       `${LIST}?limit=9&offset=3`,
-      // Nothing says that it has ended.
+      // The end of the tie is still unknown.
       `${LIST}?limit=13&offset=3`,
     ]);
   });

@@ -4,7 +4,7 @@ import { longestShareOf } from "../support/turns.ts";
 import { inProject, startRows } from "./rows.ts";
 import WORDS from "./words.json" with { type: "json" };
 
-/* Servers search no texts. Runs are found by words in a scan of the list. */
+/* Servers have no text search. A scan of the list finds runs by words. */
 
 const { rows: ROWS, found: FOUND } = WORDS;
 

@@ -16,7 +16,7 @@ test.each([
   ["a list of runs", (id: number) => `runsUpdated(of: "${globalId(`Project:ada/p${id}`)}") { reason }`],
 ])("a poll keeps %s only while its caller's memory budget has room", async (_, field) => {
   const { subscribe, advance, settle, subscriptions } = await startLive([], {
-    // Room for a response and its cached record, but not for another cached one.
+    // The limit fits a response and its cached record, but not a second cached record.
     env: { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_UPSTREAM_BYTES: "125000" },
     answer: ({ path }) => {
       const record = { ...rowOf({ id: 1, last_status: "running" }), description: LONG };
@@ -86,7 +86,7 @@ test("a poll that gets no memory for a minute ends its stream", async () => {
   expect(await watcher.next()).toBe(null);
 });
 
-// Not through the door: buffers of the system take more than the items of a test.
+// Not over HTTP: system buffers hold more than the items of a test.
 test("read items are charged until all subscribers consume them or leave", async () => {
   const kept: number[] = [];
   let items = ["one", "two"];

@@ -9,10 +9,10 @@ import type { Subscriber } from "../support/subscriber.ts";
 const LOG = "GET ada/mnist/experiments/1/logs/";
 const RUN = "GET ada/mnist/experiments/1/";
 
-/** Two connections whose system buffers are full hold less than 24 of them. */
+/** The full system buffers of two connections hold less than 24 of them. */
 const MEGABYTE = 1_000_000;
 
-/** A log of lines with characters of one to four bytes, none of which divides the size of a piece. */
+/** A log of lines with characters of one to four bytes, none of which divides the size of a chunk. */
 function logOf(bytes: number, word = "épo€ 😀"): Buffer {
   const line = Buffer.from(`${word} loss 0.123456789\n`);
   return Buffer.concat(Array.from({ length: Math.ceil(bytes / line.length) }, () => line));
@@ -112,7 +112,7 @@ test("a stalled subscriber delays others for seconds, then uses its own request"
   const { watch, advance, inOrder } = await startLongLog(() => log);
   const slow = await watch();
   const quick = await watch();
-  /** Reads the log while the time goes on. */
+  /** Reads the log while time passes. */
   const all = async (reader: Subscriber) => {
     let isRead = false;
     const chunks = piecesOf(reader).finally(() => (isRead = true));

@@ -22,7 +22,7 @@ test("disconnects a client that sends without reading, without reporting a gatew
       JSON.stringify({ id: `${sent + 2}`, type: "subscribe", payload: { query } }),
       (error) => error && lost(),
     );
-  // Nothing more is read from it.
+  // The gateway reads no further message from the connection.
   let buffered = -1;
   const isStill = () => buffered === (buffered = socket.bufferedAmount);
   await vi.waitUntil(isStill, { ...LONG_TIMEOUT, interval: 500 });

@@ -4,7 +4,7 @@ import { readWindow } from "../../src/rest/session/log-window.ts";
 import { cases } from "../support/cases.ts";
 import { inPiecesOf, lastLines, logText } from "../support/logs.ts";
 
-/** A log in pieces, as a network may cut it. */
+/** A log in chunks, as a network may split it. */
 const pieces = fc
   .tuple(logText, fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 4 }))
   .map(([text, sizes]) => {
@@ -16,11 +16,11 @@ const pieces = fc
     return { bytes, parts };
   });
 
-/** The first place from here on where a character begins. */
+/** The first offset from here at which a character begins. */
 const characterFrom = (bytes: Buffer, from: number): number =>
   ((bytes[from] ?? 0) & 0xc0) === 0x80 ? characterFrom(bytes, from + 1) : from;
 
-// Not through the door: over a network nobody can say where a log is cut.
+// Not over HTTP: a test cannot control how a network splits a log.
 describe("regardless of how the network splits a log,", () => {
   test("its last lines are the same", async () => {
     await fc.assert(
@@ -63,7 +63,7 @@ describe("regardless of how the network splits a log,", () => {
           });
           fromByte = end;
         }
-        // A log that is shorter than a position is read as from its beginning.
+        // A log that is shorter than a position is read from its beginning.
         const first = await readWindow(inPiecesOf(parts), { fromByte: 0, maxBytes }, null);
         const anew = await readWindow(inPiecesOf(parts), { fromByte: bytes.length + 1, maxBytes }, null);
         expect(anew).toEqual({ ...first, isRestarted: true });

@@ -103,7 +103,7 @@ async function walk(gateway: Gateway, maxBytes: number, most: number) {
 describe("reading window after window", () => {
   test("reaches the end of a log of any bytes, with any size", async () => {
     const log = await startLog();
-    // Beginnings and middles of characters, in orders that no text has.
+    // Leading and continuation bytes of characters, in orders that are not valid UTF-8.
     const byte = fc.constantFrom(0x61, 0x0a, 0x80, 0xbf, 0xc3, 0xe2, 0xf0, 0xf7, 0xff);
     await fc.assert(
       fc.asyncProperty(
@@ -187,7 +187,7 @@ test("two fields that select the same log window read it once", async () => {
 
 const MEGABYTE = 1_048_576;
 
-/** Far more than a window, far less than the log: the collector frees buffers by the way, and some wait for it. */
+/** In megabytes: far more than a window, and far less than the log, because the garbage collector may free some buffers late. */
 const ENOUGH = 32;
 
 setFlagsFromString("--expose-gc");
@@ -198,7 +198,7 @@ const held = (): number => {
   return process.memoryUsage().arrayBuffers;
 };
 
-/** Reads a window of a log in pieces. Returns the maximum size of buffers in memory meanwhile, in megabytes. */
+/** Reads a window of a log in chunks. Returns the maximum size of buffers in memory meanwhile, in megabytes. */
 async function watch(count: number, pieceAt: (index: number) => Buffer, wanted: WindowRequest) {
   const before = held();
   let most = 0;
@@ -212,11 +212,11 @@ async function watch(count: number, pieceAt: (index: number) => Buffer, wanted: 
   return { window, megabytes: most / MEGABYTE };
 }
 
-/** A piece as a socket delivers it, and a byte in a buffer of 8 kB. */
+/** A chunk as a socket delivers it, and one byte in a buffer of 8 kB. */
 const ofSocket = () => Buffer.alloc(65_536, "lin\n");
 const crumb = (index: number) => Buffer.alloc(8_192, "lin\n").subarray(index % 4, (index % 4) + 1);
 
-// Not over HTTP: memory can be measured only between two pieces.
+// Not over HTTP: memory can be measured only between two chunks.
 describe("a window retains little more memory than its bytes", () => {
   test.each([
     [

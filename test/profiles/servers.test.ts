@@ -6,7 +6,7 @@ import { startGateway } from "../support/gateway.ts";
 import { documentedProfile, profileFile, startTracker } from "../support/tracker.ts";
 import FAULTS from "./faults.json" with { type: "json" };
 
-/** The tracker behind a gateway to which only the example of docs/server-profiles.md describes it. */
+/** The tracker behind a gateway that knows it only by the example of docs/server-profiles.md. */
 async function startDescribed(env: Record<string, string> = {}) {
   const tracker = await startTracker();
   const gateway = await startGateway({
@@ -16,7 +16,7 @@ async function startDescribed(env: Record<string, string> = {}) {
   return { ...gateway, tracker, calls: tracker.calls };
 }
 
-/** The error of a field for which the server has nothing. */
+/** The error of a field that the server does not support. */
 const lacking = (at: string, what: string) => {
   const message = `${at.split(".").at(-1)}: The server behind this gateway does not offer ${what}.`;
   return failure(at, "CAPABILITY_UNAVAILABLE", message);
@@ -58,7 +58,7 @@ describe("a server described only by a profile file", () => {
       [7, true],
       [7, false],
     ]);
-    // No longer page is asked for than it gives.
+    // Every requested page is within the server's page size.
     expect(calls()).toEqual(
       ["limit=2&from=2", "limit=3", "limit=50&from=3"].map((page) => `${TRIALS}?${OLDEST_FIRST}&${page}`),
     );
@@ -140,7 +140,7 @@ describe("a file that extends a built-in profile", () => {
       lacking("experiment.metrics", "GET {owner}/{project}/experiments/{id}/metrics"),
     ]);
     const { errors } = await ask(`mutation { copyJob(id: "ada.mnist.jobs.1") { job { id } } }`);
-    // The demo knows no such path: the error names the endpoint as it was asked.
+    // The demo does not know the path. The error names the endpoint that the profile defines.
     expect(errors?.map(({ extensions }) => extensions["upstream"])).toEqual([
       { method: "PUT", route: "{project}/of/{owner}/job-{id}", status: 405 },
     ]);

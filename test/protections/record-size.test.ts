@@ -4,7 +4,7 @@ import { startGateway } from "../support/gateway.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 import { longestShareOf, timesOf } from "../support/turns.ts";
 
-/* The work for a record is bounded by its bytes: no nested loops over two parts of it. */
+/* The work for a record is linear in its bytes: no nested loops over two parts of it. */
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 const named = (count: number, name = "p") =>
@@ -15,7 +15,10 @@ const times = (count: number, selection: string) =>
     .map((index) => `a${index}: ${selection}`)
     .join(" ");
 
-/** A gateway in front of a service with these responses, by the ends of their paths. They are cached, so that only the rest is measured. */
+/**
+ * A gateway in front of a service with these responses, by the ends of their paths. They are cached, so that only the other work is
+ * measured.
+ */
 async function start(answers: Readonly<Record<string, unknown>>) {
   const service = await startFake(({ path }) => {
     const [at = ""] = pathIn(path).split("?");
@@ -213,7 +216,7 @@ describe("divides into time slices the work for", () => {
     await get("?columns=parameter.p1");
     const before = looks();
     await get("");
-    // After each of its rows for parameters and for metrics.
+    // Runs after each of its rows for parameters and for metrics.
     expect(looks() - before).toBeGreaterThan(before + 2 * runs.length);
   });
 

@@ -7,7 +7,7 @@ import { startBefore } from "../support/gateway.ts";
 import TIMES from "./times.json" with { type: "json" };
 
 test("a missing token, reported as nameless 200 or as 403, is UNAUTHENTICATED", async () => {
-  // The gateway always sends its caller's token: here it reaches a server that overlooks it.
+  // The gateway always sends its caller's token. Here the server ignores it.
   const overlooked = recordedReads
     .filter(({ headers }) => !("Authorization" in headers))
     .map((line): Line => ({ ...line, headers: { Authorization: `token ${ALICE}` } }));

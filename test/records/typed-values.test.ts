@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RELEASE_04, startBefore } from "../support/gateway.ts";
 
-/* Values that the service sends as JSON, with the shape that known servers give them. */
+/* Values that the service sends as JSON, in the shape that known servers use. */
 
 const run = (given: object) => ({ "ada/mnist/experiments/1/": { id: 1, ...given } });
 

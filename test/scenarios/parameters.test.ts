@@ -25,7 +25,7 @@ test("returns parameters by name, in order, whatever their names", async () => {
         ],
         some: [{ name: "lr", value: 0.1 }],
         lr: { value: 0.1 },
-        // A parameter that is null is there.
+        // A null parameter exists.
         opt: { name: "opt", value: null },
         none: null,
       },

@@ -10,14 +10,14 @@ import { post } from "../support/raw-requests.ts";
 import { commands } from "../support/commands.ts";
 import MISTAKES from "./mistakes.json" with { type: "json" };
 
-/** Secrets that must never be repeated. None has a character that is refused anyway, and each is written differently in a URL. */
+/** Secrets that must never be repeated. None contains a character that is rejected anyway, and each is encoded differently in a URL. */
 const TOKEN = "c4nary.Token+t0=";
 const PASSWORD = "c4nary pässword&=";
 const PIN = 81_425_364_758;
 /** The token that login returns. */
 const NEW_TOKEN = "c4nary.New+t0ken=";
 
-/** A text in base64, at any offset in a longer text: the part that does not depend on its neighbours. */
+/** A string in base64, at any offset in a longer string: the part that does not depend on its neighbours. */
 function inBase64(secret: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const whole = Buffer.from(" ".repeat(before) + secret).toString("base64");
@@ -29,7 +29,7 @@ function inBase64(secret: string): string[] {
   });
 }
 
-/** All forms that would disclose a secret. */
+/** All encodings that would disclose a secret. */
 const formsOf = (secret: string) => [
   secret,
   encodeURIComponent(secret),
@@ -40,7 +40,7 @@ const formsOf = (secret: string) => [
 
 const FORMS = [...new Set([TOKEN, PASSWORD, `${PIN}`, NEW_TOKEN].flatMap(formsOf))];
 
-/** The forms of the secrets in a text. */
+/** The encodings of the secrets in a string. */
 const hits = (words: string) => FORMS.filter((form) => words.includes(form));
 
 /** All fields without required arguments, `depth` objects deep. The log is left out, because it is passed on unchanged. */
@@ -65,7 +65,7 @@ const isLogin = (operation: string) => operation.startsWith("mutation { login(")
 
 let times = 0;
 
-/** A third of all mutations; without FULL an eighth: others in each turn, and the login always. */
+/** A third of all mutations, or without FULL an eighth: different ones for each call, and always the login. */
 const mutations = (): readonly string[] => [
   ...operations.filter(isLogin),
   ...everyNth(
@@ -76,7 +76,7 @@ const mutations = (): readonly string[] => [
   ),
 ];
 
-/** Sends mutations at once as one caller. Returns all responses as text, headers included. */
+/** Sends mutations concurrently as one caller. Returns all responses as text, including headers. */
 async function sayAll(url: string, these = mutations()): Promise<string> {
   const said = await Promise.all(
     these.map(async (query) => {
@@ -87,7 +87,7 @@ async function sayAll(url: string, these = mutations()): Promise<string> {
   return said.join("\n");
 }
 
-/** The one place where the new token belongs. */
+/** The only path at which the new token may appear. */
 const withoutNewToken = (said: string) => said.replace(`"token":"${NEW_TOKEN}"`, "");
 
 /** The secrets in a request to the service. */
@@ -177,7 +177,7 @@ describe("secrets that the service repeats in its refusals are not passed on", (
     expect(Object.entries(repeated).filter(([, found]) => found.length > 0)).toEqual([]);
     for (const { logged, url } of [first, second]) {
       const counted = await (await fetch(`${url}/metrics`)).text();
-      // Both speak of the login, by its row.
+      // Both contain the login, by its route.
       for (const words of [counted, logged()]) {
         expect(words).toContain("users/token/");
         expect(hits(words)).toEqual([]);
@@ -204,7 +204,7 @@ const USELESS: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
   ["what says gzip and is none", (seen) => ({ text: echoOf(seen), headers: { "content-encoding": "gzip" } })],
 ];
 
-/** A service over plain sockets that makes its answer of the request. */
+/** A service over plain sockets that echoes the request in its response. */
 const repeating = (answer: (request: string) => string) => async () => {
   const server = createServer((socket) => {
     socket.on("data", (request) => socket.end(answer(request.toString())));

@@ -111,7 +111,7 @@ test.each(NAMES)("with %j, the subgraph and GraphiQL's operations use these name
   for (const [ours, theirs] of Object.entries(renames)) {
     expect(data._service.sdl).toMatch(new RegExp(`^(?:type|interface) ${theirs}\\b`, "m"));
     if (Object.values(renames).includes(ours)) continue;
-    // In English the word may stand: "Experiment this one was restarted from".
+    // As English words the names are allowed: "Experiment this one was restarted from".
     const code = data._service.sdl.replaceAll(/"""[^`]*?"""/g, "");
     expect(code).not.toMatch(new RegExp(`(?:[:&[] *|type |implements |\`)${ours}\\b`));
   }

@@ -20,7 +20,7 @@ const CALLS = [
   "GET users/",
 ];
 
-/** A service that tells the caller only when `me` says so. */
+/** A service that identifies the caller only if `me` does. */
 async function startBookmarks(me: () => FakeResponse | Promise<FakeResponse>) {
   const lists = { arrived: () => {} };
   const { ask, service } = await startBefore(({ path }) => {
@@ -37,7 +37,7 @@ test("reads lists in parallel with verifying the name of a known caller", async 
   expect(await ask(BOOKMARKS)).toEqual(TOLD);
   expect(service.inOrder()[0]).toBe("GET users/");
   expect(service.calls()).toEqual(CALLS);
-  // The caller is told only when a list has been asked for.
+  // The service identifies the caller only after the request for a list.
   const asked = new Promise<void>((resolve) => (lists.arrived = resolve));
   current.me = async () => {
     await asked;
@@ -72,7 +72,7 @@ test("each caller's name is kept separately", async () => {
       data: { viewer: { username: token, bookmarks: { totalCount: 0 } } },
     });
   }
-  // A known name alone is still asked for.
+  // An operation that selects only the known name still sends the request.
   await ask("{ viewer { username } }", {}, { token: "ada" });
   expect(service.calls().filter((call) => call === "GET users/")).toHaveLength(5);
 });

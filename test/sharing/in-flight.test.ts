@@ -25,7 +25,7 @@ import { LONG_TIMEOUT, withDeadline } from "../support/long-timeout.ts";
 import { joined } from "../support/sharing.ts";
 import { post } from "../support/raw-requests.ts";
 
-/** Where the reads of an explained operation came from. */
+/** How the reads of an explained operation were served. */
 interface Explained extends Answer<unknown> {
   readonly extensions: { readonly explain: { readonly reads: Readonly<Record<string, number>> } };
 }
@@ -211,7 +211,7 @@ describe("an operation whose request others share", () => {
     });
     const first = askFor(gateway, statusesOf([1, 2, 3]));
     await service.arrived(1);
-    // All but its first request wait for their turn; the third will not be its own.
+    // All but the first request wait in the queue. The third will exceed the operation's limit.
     const others = [2, 3].map((id) => askFor(gateway, statusOf(id)));
     await joined(gateway, 2);
     const [answer, ...answers] = await service.releaseUntil([first, ...others]);

@@ -27,7 +27,7 @@ const FIELDS = [
 
 const TTL_MS = 2_000;
 
-/** Plays random operations of several tokens, commands, faults and disconnects, at a service that answers in any order. */
+/** Runs random operations of several tokens, commands, faults and disconnects, with a service that responds in any order. */
 async function play(seed: number) {
   const random = seeded(seed);
   const below = (count: number) => Math.floor(random() * count);
@@ -53,7 +53,7 @@ async function play(seed: number) {
     running.set(promise, caller);
   };
 
-  /** For each token the number of the last request when its last command was answered. */
+  /** For each token, the number of the latest request when its last command got its response. */
   const commands = new Map<string, number>();
 
   const query = (token: string): void => {
@@ -95,7 +95,7 @@ async function play(seed: number) {
   const dice = acts.flatMap(([weight, act]) => Array<() => void>(weight).fill(act));
   for (let step = 0; step < 300; step++) {
     pick(dice)();
-    // Sent requests may arrive; it does not matter how many.
+    // Lets some ticks pass, in which requests may arrive.
     for (let turn = below(8); turn > 0; turn--) await new Promise(setImmediate);
   }
   await vi.waitUntil(() => {

@@ -19,7 +19,7 @@ import { FIRST_POLL, RUN_UPDATED } from "./live-service.ts";
 import { LONG_TIMEOUT } from "./long-timeout.ts";
 import { JSON_BODY, operationsIn } from "./raw-requests.ts";
 
-/** How a caller uses a door: `idle` sends nothing, `slow` does not read what it receives. */
+/** How a caller uses its permit: `idle` sends nothing, `slow` does not read what it receives. */
 export type Use = "active" | "idle" | "slow";
 
 /** A caller at a door. */
@@ -29,30 +29,30 @@ export interface Visit {
   readonly finish: () => void;
   /** Disconnects. */
   readonly leave: () => void;
-  /** Resolves when its connection is closed, for a WebSocket with the code. */
+  /** Resolves when its connection is closed. For a WebSocket, with the close code. */
   readonly closed: Promise<unknown>;
 }
 
-/** Goes through a door. Resolves when it is known whether the caller is in. */
+/** Requests a permit. Resolves with the outcome. */
 export type Enter = (fixture: Fixture, who: Who, use: Use) => Promise<Visit>;
 
 const experiment = (id: number) => `experiment(id: "ada.mnist.${id}") { status description }`;
 
 const read = (id: number) => `{ ${experiment(id)} }`;
 
-/** A piece before the request for the experiment, one after it, and one more that may also be long. */
+/** A payload before the request for the experiment, one after it, and one more that may also be long. */
 const inChunks = (id: number) =>
   `{ __typename ... @defer { first: ${experiment(id)} ... @defer { second: ${experiment(id < LONG_FROM ? AT_ONCE : id + 1)} } } }`;
 
 const numberFor = (fixture: Fixture, use: Use) => fixture.next() + (use === "slow" ? LONG_FROM : 0);
 
-/** Sends one request for an experiment which the service holds. */
+/** Sends one request for an experiment whose response the service delays. */
 const asking =
   (messageFor: (id: number) => Message): Enter =>
   async (fixture, who, use) => {
     const id = numberFor(fixture, use);
     const message = messageFor(id);
-    // Node answers 100 once it has the head. The body is never sent.
+    // Node.js responds with 100 once it has the headers. The body is never sent.
     const waiting = {
       ...message,
       headers: { ...message.headers, expect: "100-continue", "content-length": "99" },
@@ -77,13 +77,13 @@ const asking =
   };
 
 const subscription = (id: number) =>
-  // Long events for callers that do not read.
+  // Sends long events to callers that do not read.
   ({
     query: id < LONG_FROM ? RUN_UPDATED : RUN_UPDATED.replace("uniqueName", "uniqueName description"),
     variables: { id: globalId(`Experiment:ada/mnist/${id}`) },
   });
 
-/** Opens a request whose response begins at once. */
+/** Opens a request whose response begins immediately. */
 const streaming =
   (messageFor: (id: number) => Message): Enter =>
   async (fixture, who, use) => {
@@ -96,7 +96,7 @@ const streaming =
       fixture.advance(FIRST_POLL);
     };
     const visit = { finish, leave: () => void sent.destroy(), closed };
-    // The service has not answered a download with an invented token: it is in as well.
+    // For a download with an invented token, the service has not responded yet, but the caller has its permit.
     const begun = await Promise.race([response, fixture.arrived(id)]);
     if (!begun) return { ...visit, outcome: "in" };
     if (begun.statusCode !== 200) return { ...visit, outcome: await outcomeOf(begun) };
@@ -114,7 +114,7 @@ const graphql = (query: string, headers: Record<string, string> = {}): Message =
 const PIECES = { accept: "multipart/mixed" };
 const EVENTS = { accept: "text/event-stream" };
 
-/** A new connection, signed in by `connection_init` as browsers do. Resolves when it is open or refused. */
+/** A new connection, signed in by `connection_init` as browsers do. Resolves when it is open or rejected. */
 export async function openSocket({ url }: Pick<Fixture, "url">, who: Who, isInitialized = true) {
   const { token, byHeader = false } = who;
   const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws", {
@@ -130,7 +130,7 @@ export async function openSocket({ url }: Pick<Fixture, "url">, who: Who, isInit
       if (!isInitialized) return resolve("in");
       tell({ type: "connection_init", payload: headersOf({ token }) });
     });
-    // The first message acknowledges.
+    // The first message is the acknowledgement.
     socket.once("message", () => resolve("in"));
     void closed.then(resolve);
   });
@@ -139,7 +139,7 @@ export async function openSocket({ url }: Pick<Fixture, "url">, who: Who, isInit
 
 type Opened = Awaited<ReturnType<typeof openSocket>>;
 
-/** Subscribes over a connection. Resolves when the subscription is open or refused, by the log. */
+/** Subscribes over a connection. Resolves when the subscription is open or rejected, as the log shows. */
 async function subscribeOver(fixture: Fixture, { tell }: Opened, id: number): Promise<Outcome> {
   const operations = () => operationsIn(fixture.logged());
   const before = operations().length;
@@ -148,7 +148,7 @@ async function subscribeOver(fixture: Fixture, { tell }: Opened, id: number): Pr
   return refusalIn(JSON.stringify(operations().at(-1)).replace('"codes":["', '"code":"'));
 }
 
-/** The further use of such a subscription by a caller. */
+/** How a caller uses such a subscription afterwards. */
 function visitOver({ socket, tell, closed }: Opened, id: number, use: Use) {
   if (use === "slow") socket.pause();
   return { finish: () => tell({ type: "complete", id: `${id}` }), leave: () => socket.terminate(), closed };
@@ -178,7 +178,7 @@ const overSocket: Enter = async (fixture, who, use) => {
   return { outcome, ...visitOver(opened, id, use) };
 };
 
-/** A query in pieces over a new connection. */
+/** A query with incremental delivery over a new connection. */
 const inPiecesOverSocket: Enter = async (fixture, who, use) => {
   const { socket, tell, closed, outcome } = await openSocket(fixture, who);
   const id = numberFor(fixture, use);

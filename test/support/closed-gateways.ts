@@ -17,7 +17,7 @@ export interface Holdings {
 
 /*
  * A process that creates gateways one after the other, reads the metrics of each, runs an operation, and closes it. It prints its resources
- * after the first and after the last. Started with --expose-gc, the built module, and the number of gateways.
+ * after the first and after the last gateway. Its arguments are the built module and the number of gateways, and it needs --expose-gc.
  */
 const FLEETING = new Set(["PROMISE", "TickObject", "Microtask", "Immediate"]);
 const resources = new Map<number, string>();
@@ -52,7 +52,7 @@ function holdings(): Holdings {
   return { listeners: Object.fromEntries(listeners), resources: counts };
 }
 
-/** Timers of connections end by themselves after some seconds. */
+/** Timers of connections end after some seconds. */
 const PATIENT_MS = 30_000;
 
 /** Collects garbage until there are no more resources than before. */

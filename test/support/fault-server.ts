@@ -18,7 +18,7 @@ interface Order {
   calls: number;
 }
 
-/** A service over real HTTP whose responses are right until the test sets a fault for a route. */
+/** A service over real HTTP whose responses are correct until the test sets a fault for a route. */
 export async function startFaultServer(answer: (seen: Seen) => FakeResponse | undefined) {
   let orders: Order[] = [];
   const service = await startFake((asked) => {
@@ -35,7 +35,7 @@ export async function startFaultServer(answer: (seen: Seen) => FakeResponse | un
         .seen()
         .map(onWire)
         .filter((call) => route.test(call)),
-    /** From now on requests fail whose `METHOD path` matches. */
+    /** Lets requests fail whose `METHOD path` matches. */
     fail: (route: RegExp, fault: Fault, isMeant: Order["isMeant"] = () => true) => {
       orders = [{ route, fault, isMeant, calls: 0 }, ...orders];
     },

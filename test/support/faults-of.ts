@@ -1,6 +1,6 @@
 import { ConfigError, readConfig } from "../../src/config.ts";
 
-/** The lines of complaint about these settings. */
+/** The lines of the error message about these settings. */
 export function faultsOf(environment: Record<string, string>): string[] {
   try {
     readConfig(environment);

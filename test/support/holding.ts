@@ -4,17 +4,17 @@ import { listen } from "./listen.ts";
 import { experimentIn, RUNNING_RECORD } from "./one-read.ts";
 import { LONG_TIMEOUT } from "./long-timeout.ts";
 
-/** A service that holds what it is asked until the test answers it. */
+/** A service that delays each response until the test releases it. */
 export async function startHolding() {
   const held: ServerResponse[] = [];
   const url = await listen((_, response) => void held.push(response));
   return { url, held };
 }
 
-/** A service that holds each request until it is told to answer that one. */
+/** A service that delays the response to each request until the test releases it. */
 export async function startHoldingRecords() {
   const held: { readonly token: string; readonly id: number; readonly response: ServerResponse }[] = [];
-  /** All that came so far, by the token that asked. */
+  /** The tokens of all requests so far, in the order of arrival. */
   const seen: string[] = [];
   const url = await listen((request, response) => {
     const token = `${request.headers.authorization}`.replace("token ", "");
@@ -32,7 +32,7 @@ export async function startHoldingRecords() {
     count: () => held.length,
     arrived: (count: number) => vi.waitUntil(() => held.length >= count, LONG_TIMEOUT),
     release,
-    /** Answers what comes, until all of these are fulfilled. */
+    /** Responds to all requests until these promises are fulfilled. */
     releaseUntil: async <Value>(all: readonly Promise<Value>[]): Promise<Value[]> => {
       const timer = setInterval(release, 1);
       return Promise.all(all).finally(() => clearInterval(timer));

@@ -10,7 +10,7 @@ interface Part {
   readonly errors?: readonly GraphQLFormattedError[];
 }
 
-/** A result, or a piece of one, as graphql-js 17 writes it. */
+/** A result, or a payload of one, as graphql-js 17 writes it. */
 export interface PieceJson {
   readonly data?: unknown;
   readonly errors?: readonly GraphQLFormattedError[];
@@ -44,7 +44,7 @@ function mergeInto(target: unknown, source: unknown): unknown {
   return target;
 }
 
-/** Merges pieces into one result, strictly: each must belong to a pending part, of something that is there. */
+/** Merges payloads into one result, strictly: each payload must belong to a pending part of an existing object. */
 export function merge(payloads: readonly PieceJson[]) {
   const [first = {}, ...later] = payloads;
   const result = structuredClone({ data: first.data, errors: [...(first.errors ?? [])] });
@@ -85,7 +85,7 @@ export function merge(payloads: readonly PieceJson[]) {
   return { ...result, failed };
 }
 
-/** Sends an operation and reads its pieces; a single result is the only piece. */
+/** Sends an operation and reads its payloads. A single result is the only payload. */
 export async function askIncrementally(
   url: string,
   body: object,
@@ -100,7 +100,7 @@ export async function askIncrementally(
   return payloads;
 }
 
-/** How far a path leads into data before it meets null. */
+/** The longest prefix of a path that exists in the data, up to the first null. */
 export function nullAt(data: unknown, path: Path): Path {
   let value = data;
   const end = path.findIndex((key) => {

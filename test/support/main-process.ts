@@ -13,7 +13,7 @@ export const mainIn = (folder: string): string => join(folder, "dist/src/main.js
 
 /**
  * The built gateway as a separate process, with these variables and no deadlines. It ends with the test at the latest. `options` are those
- * of Node.
+ * of Node.js.
  */
 export const startMain = (
   environment: Record<string, string>,
@@ -21,7 +21,7 @@ export const startMain = (
   folder = BUILT,
 ) => startProgram([process.execPath, ...options, mainIn(folder)], environment, ROOT);
 
-/** The same at a free port, once it is ready, with the address of its `/graphql`. */
+/** The same on a free port, once it is ready, with the address of its `/graphql`. */
 export async function startReady(
   environment: Record<string, string> = {},
   ...others: [options?: readonly string[], folder?: string]
@@ -73,12 +73,12 @@ export function spawnProgram(
     out: () => said.out,
     err: () => said.err,
     kill: (signal: NodeJS.Signals) => child.kill(signal),
-    /** Stops reading its output, and leaves the pipe open. */
+    /** Stops reading its output without closing the pipe. */
     holdReading: () => void child.stdout?.pause(),
     goOnReading: () => void child.stdout?.resume(),
     /** Closes the pipe of its output. */
     stopReading: () => void child.stdout?.destroy(),
-    /** The match of its output, as soon as there is one. */
+    /** The first match in its output, once there is one. */
     printed: (expected: RegExp) =>
       Promise.race([
         new Promise<RegExpExecArray>((found) => {

@@ -3,15 +3,15 @@ import { isFull } from "./cases.ts";
 import { within } from "./machine.ts";
 
 /*
- * A test has 10 s on an idle machine (`vitest.config.ts`), so that one that hangs fails soon. These have more, by their files. On a machine
- * under load all limits are longer (`machine.ts`).
+ * A test has 10 s on an idle machine (`vitest.config.ts`), so that a test that hangs fails soon. These files have longer timeouts. On a
+ * machine under load all timeouts are longer (`machine.ts`).
  */
 
-/** Browsers, installs, processes by the dozen, full heaps. */
+/** Browsers, installations, dozens of processes, full heaps. */
 const MINUTES =
   /\/(?:browser|deploy|ecosystem|examples|memory|nodes|package)\/|\/(?:build|built-demo|contributing|framing|plans|process|same-answers|schema-care|tracing|worst)\.test/;
 
-/** Seconds each, processes, or deadlines that pass, which are longer on a slow machine (`withDeadline`). */
+/** Tests of several seconds, with processes, or with deadlines that expire and are longer on a slow machine (`withDeadline`). */
 const SLOW =
   /\/(?:agents|docs|incremental|recorded|scenarios)\/|\/faults\/(?!fairness|bounds)|\/(?:access|compression|admission|drain|explain|faults|host|in-flight|kept|keep-alive|large|left-out|long-logs|many-runs|many-subscriptions|missing|never-twice|outcome|paced|plan|propagation|random-commands|retries|sockets|streams|timeouts|web-socket-floods|whole-lists)\.test/;
 

@@ -27,13 +27,13 @@ const watch = (gateway: Gateway, id: number) =>
     query: `subscription { runUpdated(id: "ada.mnist.experiments.${id}") { run { status } } }`,
   });
 
-/** The data of the first event that has any. After a minute, waiting operations receive the reason. */
+/** The data of the first event with data. After a minute, waiting operations receive the reason. */
 async function firstData({ next }: Subscriber) {
   for (let event = await next(); event; event = await next()) if (event.data) return event.data;
   return null;
 }
 
-/** Moves the clock on to each time that something waits for, until a promise settles. Not for more than an hour. */
+/** Repeatedly advances the clock to the next timer until a promise settles. Fails after an hour. */
 async function settle<Value>(
   promise: Promise<Value>,
   { timers, advance, clock }: ReturnType<typeof fakeClock>,
@@ -83,7 +83,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   });
 
   test("rejects reads beyond the deadline immediately, with retryAfterSeconds and partial data", async () => {
-    // Within this time two more would be allowed.
+    // Within this timeout, the limit allows two more.
     const { time, service, gateway } = await startPaced({
       UPSTREAM_RATE_LIMIT: "20/600",
       REQUEST_TIMEOUT_MS: "300000",
@@ -100,7 +100,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
       }),
     ]);
     expect([service.seen().length, service.refused()]).toEqual([15, 0]);
-    // Requests that can be allowed within the timeout wait.
+    // Requests that the limit allows within the timeout wait.
     expect(firstCodeOf(await settle(askFor(gateway, statusOf(31)), time, gateway))).toBe("ok");
   });
 
@@ -159,7 +159,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     expect(await metricOf(gateway, "rungraph_operations_running")).toBe(4);
     const answers = await settle(Promise.all(waiting), time, gateway);
     expect(answers.map(({ errors }) => errors)).toEqual(answers.map(() => undefined));
-    // All places are free again.
+    // All permits are free again.
     expect(await metricOf(gateway, "rungraph_operations_running")).toBe(0);
     expect(await others()).toEqual(["ok", "ok", "ok", "ok"]);
   });
@@ -196,7 +196,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     const { time, service, gateway } = await startPaced({ MAX_OPERATIONS: "1" }, () => answering);
     for (const token of ["ada", "bob"]) await askFor(gateway, statusOf(99), token);
     const asked = gateway.ask(statusesOf(upTo(15)), {}, { token: "ada" });
-    // One waits for its pace, the others are answered.
+    // One waits for the rate limit, and the others have their responses.
     await vi.waitUntil(() => service.seen().length === 16, LONG_TIMEOUT);
     await reaches(gateway, "rungraph_upstream_requests_running", 0);
     expect(firstCodeOf(await askFor(gateway, statusOf(1), "bob"))).toBe("ok");
@@ -228,7 +228,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     await firstData(watcher);
     const before = service.seen().length;
     const operation = gateway.ask(statusesOf(upTo(80)));
-    // The clock stands until the rest of its reads waits.
+    // The clock does not advance until the remaining reads wait.
     await vi.waitUntil(() => service.seen().length > before + 4, LONG_TIMEOUT);
     record.last_status = "succeeded";
     const event = await settle(watcher.next(), time, gateway);
@@ -284,7 +284,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     { polls: "cannot wait", timeoutMs: "12000", answered: 4 },
   ])("reserves the last quarter for queries when polls $polls", async (each) => {
     const { time, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: each.timeoutMs });
-    // Of the 15 that may be sent at once, all but four.
+    // All but four of the 15 that may be sent in a burst.
     await gateway.ask(statusesOf(upTo(11)));
     await Promise.all(upTo(20).map((id) => watch(gateway, id)));
     await time.reach(20);
@@ -323,7 +323,7 @@ test("explain reports how long a request waited, and for what", async () => {
   expect(reasons).toEqual([null, null, null, "RATE_LIMIT", "RATE_LIMIT"]);
 });
 
-/** A server of release 0.4, which counts metrics by themselves: 20 requests in a second, and 120 others in a minute. */
+/** A server of release 0.4, which has a separate limit for metrics: 20 requests in a second, and 120 others in a minute. */
 async function startTwoThrottles() {
   const time = fakeClock();
   const sent: { metrics: number[]; others: number[] } = { metrics: [], others: [] };

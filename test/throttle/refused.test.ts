@@ -24,7 +24,7 @@ const STOP = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { exper
 
 const THROTTLED = "The service allows no more requests for now.";
 
-/** A service that refuses one token, for ten minutes or until the test changes that. */
+/** A service that rejects one token, for ten minutes or until the test changes that. */
 async function startRefusing(refused = "token t0ken") {
   let isRefusing = true;
   const service = await startFake(({ path, method, headers }) => {
@@ -60,7 +60,7 @@ test("a refusal cancels the unsent reads of the same operation", async () => {
   });
   const answer = await gateway.ask(statusesOf(upTo(50)));
   expect(Object.values(answer.data as object)).toEqual(Array(50).fill(null));
-  // Each of the four refused requests has its own error, all others share one.
+  // Each of the four rejected requests has its own error, and all others share one.
   expect(codesOf(answer)).toEqual(Array(5).fill("RATE_LIMITED"));
   expect(service.seen()).toHaveLength(4);
 });
@@ -80,7 +80,7 @@ test("reads wait out a pause within their deadline, then ramp up 1-2-4", async (
   const answer = gateway.ask(statusesOf(upTo(7)));
   await vi.waitUntil(() => refused === 7, LONG_TIMEOUT);
   await gateway.ask(STOP);
-  // A request that was sent before the refusal says nothing about the time after the pause.
+  // The response to a request that was sent before the rejection does not apply to the time after the pause.
   held.pop()?.();
   await early;
   await vi.waitUntil(() => timers().includes(40_000), LONG_TIMEOUT);

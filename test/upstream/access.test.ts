@@ -16,7 +16,7 @@ import USELESS from "./useless-certificate.json" with { type: "json" };
 const QUERY = `{ viewer { isSuperuser } job(id: "ada.mnist.jobs.3") { logs { text } } }`;
 const ANSWER = { data: { viewer: { isSuperuser: true }, job: { logs: { text: "step 1\n" } } } };
 
-/** The result of `askAll` when nothing is in the way. */
+/** The result of `askAll` without obstacles. */
 const ALL = { answer: ANSWER, file: "200 step 1\n" };
 
 const DOWNLOAD = `/downloads/${globalId("Job:ada/mnist/3")}/logs`;
@@ -32,14 +32,14 @@ async function askAll(url: string, env: Record<string, string>) {
 const codesOf = ({ errors }: Answer<unknown>) => errors?.map(({ extensions }) => extensions["code"]);
 const OUT_OF_REACH = ["UPSTREAM_UNAVAILABLE", "UPSTREAM_UNAVAILABLE"];
 
-/** How the certificate of a service is made, where that is not as usual. */
+/** Properties of the service's certificate, if they are not the usual ones. */
 interface Made {
   readonly host?: string;
   readonly ofAuthority?: Parameters<typeof makeAuthority>[0];
   readonly ofService?: Parameters<typeof makeAuthority>[0];
 }
 
-/** The log line about an untrusted certificate. Its code depends on the OpenSSL of Node. */
+/** The log line about an untrusted certificate. Its code depends on the OpenSSL of Node.js. */
 const UNTRUSTED = /"cause":"[A-Z_]+","msg":"a request to the service failed"/;
 
 const PATHS = ["/api/v1/ada/mnist/jobs/3/logs", "/api/v1/ada/mnist/jobs/3/logs", "/api/v1/users/"];
@@ -99,7 +99,7 @@ describe("with UPSTREAM_PROXY", () => {
     const tunnel = `CONNECT ${SERVICE_HOST}:${port}`;
     expect(proxy.lines()).toEqual([tunnel, tunnel, tunnel]);
     expect(proxy.requests().some(({ headers }) => "proxy-authorization" in headers)).toBe(false);
-    // The timeout for opening a tunnel does not cut it off later.
+    // The timeout for opening a tunnel does not end it later.
     const timers = set.mock.results.filter((_, index) => set.mock.calls[index]?.[1] === 54_321);
     expect(timers.length).toBeGreaterThan(2);
     for (const { value } of timers) expect(cleared.mock.calls.flat()).toContain(value);
@@ -256,7 +256,7 @@ describe("incompatible settings", () => {
   });
 
   test("are reported with OpenSSL's reason when it does not accept them", async () => {
-    // TLS has no use for keys of this kind, X25519, in certificates.
+    // TLS does not support keys of this kind, X25519, in certificates.
     const { cert, key } = writeFiles(USELESS);
     const [fault] = faultsOf({ ...HTTPS, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key });
     expect(fault).toMatch(/^UPSTREAM_CERT_FILE: expected what OpenSSL accepts, got a fault \(ERR_SSL_\w+\)$/);

@@ -2,7 +2,7 @@ import { readResults } from "../../bench/results.ts";
 import { REFRESH_SECONDS } from "../../bench/scaling-minute.ts";
 import { table } from "./table.ts";
 
-/** A table of a section of bench/RESULTS.md, by the first words of its head. */
+/** A table of a section of bench/RESULTS.md, identified by the first words of its header. */
 export function measured(section: string, words: string): string {
   const found = readResults(section)
     .split("\n\n")

@@ -14,12 +14,12 @@ interface Linted {
   readonly messages: readonly { readonly ruleId: string; readonly line: number }[];
 }
 
-/** Lints these paths; gives what was found in each file. */
+/** Lints these paths. Returns the problems of each file. */
 async function lint(...paths: string[]) {
   const args = [ESLINT, "--config", CONFIG, "--format", "json", ...paths];
-  // Else the plugin reads schema and documents again for each file.
+  // Otherwise the plugin reads the schema and the documents again for each file.
   const env = { ...process.env, NODE_ENV: "production" };
-  // It fails where it finds something, and tells what all the same.
+  // ESLint exits with an error if it finds problems, and prints them nevertheless.
   const { stdout } = await run(process.execPath, args, { cwd: ROOT, env, maxBuffer: 1e8 }).catch(
     (problem: { readonly stdout: string }) => problem,
   );

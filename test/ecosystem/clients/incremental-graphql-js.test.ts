@@ -9,11 +9,12 @@ import { askIncrementally, nullAt, type Path, type PieceJson } from "../../suppo
 import { html } from "../../support/replies.ts";
 
 /*
- * Compares the forms of pieces with those of graphql-js for the same data: the form of August 2022 with its 17.0.0-alpha.2, the newer one
- * with its 17. Pieces are sent when they are ready. So only their contents are compared, not how many share a message.
+ * Compares both incremental formats with those of graphql-js for the same data: the format of August 2022 with its 17.0.0-alpha.2, the
+ * newer one with its 17. Payloads are sent when they are ready, so only their contents are compared, not how they are grouped into
+ * messages.
  */
 
-/** As far as both releases are used here. */
+/** The functions of both releases that are used here. */
 interface GraphqlJs {
   readonly parse: (text: string) => unknown;
   readonly buildSchema: (sdl: string, options: object) => unknown;
@@ -28,7 +29,7 @@ interface Incremental {
 
 const SDL = readFileSync(new URL("../../../schema/schema.graphql", import.meta.url), "utf8");
 
-/** A part of pieces of either form. */
+/** A part of a payload in either format. */
 interface Part {
   readonly id?: string;
   readonly path?: Path;
@@ -39,7 +40,7 @@ interface Part {
   readonly errors?: readonly GraphQLFormattedError[];
 }
 
-/** The contents of pieces, in a fixed order: the items of lists one by one, parts by path and label. */
+/** The contents of payloads, in a fixed order: the items of lists one by one, parts by path and label. */
 function heldBy(payloads: readonly PieceJson[]) {
   const [{ data, errors } = {}, ...later] = structuredClone(payloads);
   const pending = new Map<string, Part>();
@@ -48,7 +49,7 @@ function heldBy(payloads: readonly PieceJson[]) {
   for (const { id, ...announced } of payloads[0]?.pending ?? []) pending.set(id, announced);
   for (const payload of later) {
     for (const { id, ...announced } of payload.pending ?? []) pending.set(id, announced);
-    // Safe: the parts of either form have these keys only.
+    // Safe: the parts of either format have only these keys.
     for (const { id, subPath = [], ...part } of (payload.incremental ?? []) as readonly Part[]) {
       const { path = part.path ?? [], label = part.label } =
         (id === undefined ? null : pending.get(id)) ?? {};
@@ -86,7 +87,7 @@ const sortKeys = (_: string, value: unknown): unknown =>
 const orMore = (part: object): object =>
   "data" in part ? { ...part, data: expect.objectContaining(Object(part.data)) as unknown } : part;
 
-/** The result of graphql-js for the data and errors of a whole result. */
+/** The result of graphql-js for the data and errors of a complete result. */
 async function answerOf(
   graphql: GraphqlJs,
   { data, errors = [] }: PieceJson,
@@ -97,7 +98,7 @@ async function answerOf(
     errors.map(({ message, path = [], extensions }) => [path.join(), [path, message, extensions] as const]),
   );
   const root = structuredClone(data);
-  // An error below a null is at its place again.
+  // Restores the path of an error that is below a null.
   for (const [path] of failures.values()) {
     const place = nullAt(root, path);
     if (place.length < path.length) set(root, place, {});
@@ -155,9 +156,9 @@ const RECORDS: Readonly<Record<string, FakeResponse>> = {
 const IDS = `ids: ["ada.mnist.experiments.3", "?", "ada.mnist.builds.1"]`;
 
 interface Differs {
-  /** Whether a fragment repeats earlier fields: graphql-js 17 leaves them out. */
+  /** Whether a fragment repeats earlier fields, which graphql-js 17 omits. */
   readonly repeats?: boolean;
-  /** The field that fails for graphql-js where here the record of its object does, which is the path of the error. */
+  /** The path at which graphql-js reports the error. The gateway reports it at the object whose record failed. */
   readonly failsAt?: Path;
 }
 
@@ -213,7 +214,7 @@ test.each<[string, string, Differs?]>([
     ["multipart/mixed;deferSpec=20220824", older],
     ["multipart/mixed;incrementalSpec=v0.2", newer],
   ] as const) {
-    // Safe: both have these functions.
+    // Safe: both releases have these functions.
     const reference = await answerOf(graphql as unknown as GraphqlJs, whole, query, { later: true });
     const [path, of] = [failsAt, answer.errors?.[0]?.path].map((each) => JSON.stringify(each ?? null));
     const reported = JSON.stringify(reference).replaceAll(`"path":${path}`, `"path":${of}`);

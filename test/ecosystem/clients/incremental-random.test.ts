@@ -18,10 +18,10 @@ import { askIncrementally, type PieceJson } from "../../support/incremental.ts";
 import { deferral, UNSTEADY } from "../../support/random-deferral.ts";
 import { EXISTING_ROOTS, operation, VARIABLES } from "../../support/random-operations.ts";
 
-/** Merges the pieces of a document, as a client does. */
+/** Merges the payloads of a document as a client does. */
 type Client = (document: string, payloads: readonly PieceJson[]) => unknown;
 
-/** A handler of Apollo Client, as far as it is used here. */
+/** A handler of Apollo Client, with the methods that are used here. */
 interface Handler {
   readonly startRequest: (request: { query: ReturnType<typeof gql> }) => {
     readonly handle: (cacheData: undefined, payload: PieceJson) => { readonly data?: unknown };
@@ -42,7 +42,7 @@ const urql: Client = (document, [first, ...others]) => {
   const context = { url: "", requestPolicy: "network-only", preferGetMethod: false } as const;
   // Safe: the type of the variables is not that of any operation.
   const operationOf = makeOperation("query", createRequest(document, VARIABLES) as never, context);
-  // Safe: pieces are results as urql reads them.
+  // Safe: urql reads these payloads as results.
   let result: OperationResult = makeResult(operationOf, first as never);
   const pending = [...(first?.pending ?? [])];
   for (const payload of others) {
@@ -52,7 +52,7 @@ const urql: Client = (document, [first, ...others]) => {
   return result.data;
 };
 
-/** The page around GraphiQL, whose script is there for all others. */
+/** The page around GraphiQL. Its script is served for all other paths. */
 const page = async (payloads: readonly PieceJson[]): Promise<unknown> => {
   let data: unknown;
   const { answersOf } = globalThis as unknown as {
@@ -110,7 +110,7 @@ test("Apollo Client, urql and GraphiQL merge random payloads into the whole resu
       const older = await ask(query, OLDER);
       const copies = () => structuredClone(newer);
       expect(await page(copies()), "page").toEqual(whole.data);
-      // Apollo Client finds no place for the items of a list that came as a part of a streamed item, or of an object that came later.
+      // Apollo Client cannot place the items of a list that arrived as a part of a streamed item, or of an object that arrived later.
       const isRead =
         !hasNestedStreams(newer) &&
         !hasNamesakes(newer) &&
@@ -120,7 +120,7 @@ test("Apollo Client, urql and GraphiQL merge random payloads into the whole resu
         whole.data,
       );
       expect(urql(query, structuredClone(older)), "urql 2022").toEqual(whole.data);
-      // It puts the items of streamed lists of this form at the beginning.
+      // urql puts the items of streamed lists in this format at the beginning.
       const merged = query.includes("@stream") ? whole.data : urql(query, copies());
       expect(merged, "urql").toEqual(whole.data);
     }),

@@ -16,7 +16,7 @@ interface Recipe {
 }
 
 const startRouter: StartRouter = async (supergraph) => {
-  // The page defines the exports of its files.
+  // Safe: the page defines the exports of its files.
   const recipe = (await importSnippet("docs/federation.md", "hive-gateway.ts")) as Recipe;
   const { url, stop } = await recipe.startHiveGateway(supergraph, 0);
   onTestFinished(stop);
@@ -38,13 +38,13 @@ const startDefault: StartRouter = async (supergraph) => {
   return `${await listen((request, response) => void gateway(request, response))}/graphql`;
 };
 
-/** One run that is there, and one that is gone. */
+/** One run that exists, and one that has been deleted. */
 const PINNED = ["Job:ada/mnist/1", "Job:ada/mnist/999"];
 const NOT_NULLABLE = NOTES.replace("[Run]", "[Run!]");
 
-// The faults in docs/federation.md. When one is fixed, its test fails and can be removed with its row there.
+// Bugs that docs/federation.md lists. When one is fixed, its test fails and can be removed with its row there.
 describe("with Hive Router's planner", () => {
-  // Without FULL another router stands in for it.
+  // Without FULL, another router represents it.
   if (isFull) tellStories(startRouter);
 
   test("a subgraph sorted before the gateway cannot narrow runs to kinds", async () => {

@@ -15,11 +15,11 @@ function numbers(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => from + index);
 }
 
-/** The codes of an answer's errors, by the places that they are about. */
+/** The error codes of a response, by the paths to which they apply. */
 export const codesOf = ({ errors = [] }: Answer<unknown>): Record<string, unknown> =>
   Object.fromEntries(errors.map(({ path = [], extensions }) => [path.join("."), extensions["code"]]));
 
-/** Tests that pass with any router in front. */
+/** Tests that pass with every router. */
 export function tellStories(startRouter: StartRouter): void {
   test("one query reaches the experiments behind the models, their builds, and the notes on both", async () => {
     const { ask, calls } = await startGraph(startRouter, { models: MODELS });
