@@ -14,7 +14,7 @@ interface ErrorCodeRow {
    */
   readonly retry?: "with backoff" | "after `Retry-After`";
   /**
-   * How a batch continues when its list fails with this error: `refused`, the server does not accept the list's parameters; `failed`, the
+   * How a batch continues when its list fails with this error. `refused`: the server does not accept the list's parameters. `failed`: the
    * single reads may still succeed. Absent if the single reads would fail in the same way.
    */
   readonly batch?: "refused" | "failed";
@@ -147,7 +147,7 @@ export type ErrorCode = keyof typeof TABLE;
 
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeRow>> = TABLE;
 
-/** The HTTP status of a response that holds only an error of this code. */
+/** The HTTP status of a response that contains only an error of this code. */
 export const statusOf = (code: ErrorCode): number => ERROR_CODES[code].status;
 
 export const isErrorCode = (code: unknown): code is ErrorCode =>
@@ -240,7 +240,7 @@ export const OVERLOADED = "The gateway is overloaded; try again later.";
 export const isGatewayError = (error: unknown, ...codes: readonly ErrorCode[]): error is GatewayError =>
   error instanceof GatewayError && codes.includes(error.code);
 
-/** Whether an error says that the requested change may have been made. */
+/** Whether an error shows that the requested change may have been made. */
 export const hasOutcome = (error: unknown): boolean =>
   error instanceof GatewayError && error.details.outcome !== undefined;
 

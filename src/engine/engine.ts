@@ -100,7 +100,7 @@ const MAX_OPERATION_NAME_LENGTH = 100;
  */
 const SHARED_BYTES = 300_000;
 
-/** Executes GraphQL requests of any transport: documents, limits, validation, plans, execution and errors. */
+/** Executes GraphQL requests of any transport: parses documents, applies limits, validates, plans, executes, and converts errors. */
 export function createEngine(settings: EngineSettings) {
   const { schema, executionLimits, scheduler, memoryBudget, publicError } = settings;
   const documents = createDocuments(settings);

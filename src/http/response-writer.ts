@@ -127,7 +127,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     response.end();
   };
 
-  /** Sends the chunks of a body as they come, no faster than the caller reads them. */
+  /** Sends the chunks of a body as they arrive, no faster than the caller reads them. */
   const stream = async (
     response: ServerResponse,
     { status, headers, body }: Sent<AsyncIterable<Uint8Array>>,

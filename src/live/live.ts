@@ -55,7 +55,7 @@ interface CallerPolls {
 
 const MINUTE_MS = 60_000;
 
-/** The share of an upstream rate limit that subscriptions may use, whatever the settings say. Operations have the rest. */
+/** The share of an upstream rate limit that subscriptions may use, regardless of the settings. Operations have the rest. */
 const LIMIT_SHARE = 0.5;
 
 /** The share of a minute's requests that may be sent as a burst. The smaller the burst, the more evenly the other requests are spread. */
@@ -186,7 +186,7 @@ function chargeIn(reservation: MemoryReservation): ChargeRetained {
       if (added > 0) reservation.chargeShared(added);
       else reservation.release(-added);
     } catch (error) {
-      // Rejected bytes are not kept.
+      // Rejected bytes are not retained.
       reservation.release(added);
       throw error;
     }

@@ -3,7 +3,7 @@
  * the clock and advance it by hand. Deadlines and retries use Node's own timers.
  */
 export interface Clock {
-  /** Milliseconds since any fixed point; never goes back. */
+  /** Milliseconds since any fixed point. Never decreases. */
   readonly now: () => number;
   /** Calls back once after a pause, at the latest after 24 days. Returns a function that cancels it. */
   readonly after: (ms: number, callback: () => void) => () => void;

@@ -1,6 +1,6 @@
 import { type ASTNode, type DocumentNode, type GraphQLError, parse, Source, TokenKind } from "graphql";
 
-/** The source of a document. `body` contains the text only while the document is parsed, `text` always. */
+/** The source of a document. `body` contains the document only while it is parsed, `text` always. */
 class DocumentSource extends Source {
   readonly text: string;
 
@@ -23,7 +23,7 @@ export function parseDocument(text: string, maxTokens: number): DocumentNode {
   return document;
 }
 
-/** Removes comments from the tokens of a document. A comment takes 90 bytes, and graphql-js does not count it as a token. */
+/** Removes comments from the tokens of a document. A comment takes 90 bytes of memory, and graphql-js does not count it as a token. */
 function unlinkComments({ loc }: DocumentNode): void {
   for (let token = loc?.startToken; token; token = token.next ?? undefined) {
     let { next } = token;

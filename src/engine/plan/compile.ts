@@ -64,7 +64,7 @@ export function createCompilation(settings: CompileSettings): Compilation {
     const characters = fields.reduce((sum, { nodes }) => sum + argumentsText(nodes).length, 0);
     settings.onCompiled((fields.length + 1) * PLANNED_FIELD_BYTES + characters * PLANNED_CHARACTER_BYTES);
     const deferred = begun.map(({ label, set }) => ({ label, selection: () => compiled(type, set, [set]) }));
-    // An object with a deferred part is not written in one loop, because the loop would skip the deferred part.
+    // An object with a deferred part is not written in one loop, because the loop would not skip the deferred part.
     const plain = fields.map((field) => (deferred.length > 0 ? null : plainFieldOf(type, field)));
     const isOfRecord = fields.some(({ name }) => extensionsOf(type, name).keys !== undefined);
     const needs = needsOf(type, fields);

@@ -24,7 +24,7 @@ import type {
  * it selects, including fields that were delivered before: clients merge them.
  */
 
-/** A part that has not begun. */
+/** A part that has not started. */
 interface WaitingPart {
   readonly part: PendingPart;
   readonly begin: () => void;
@@ -91,7 +91,7 @@ export function deliverIncrementally(
     inSlices(deferredWork ?? [], make, () => onCreated(parts));
   };
 
-  /** Begins parts, after the parts that already wait. */
+  /** Starts parts, after the parts that already wait. */
   const beginAll = (parts: readonly WaitingPart[]): void => {
     for (const part of parts) waiting.push(part);
     if (isBeginning) return;
@@ -155,7 +155,7 @@ export function deliverIncrementally(
     const complete = new Map<number, () => number>();
     let next = from;
 
-    /** Begins a group of items, which ends after the first item that does not complete immediately. */
+    /** Starts a group of items, which ends after the first item that does not complete immediately. */
     const beginSome = (start: number): void => {
       const above: Container = { ...container, slots: {}, isNullable: true, isNulled: false };
       let index = start;

@@ -99,7 +99,7 @@ const comparedIn = (
     return differs || !onlyDifferences ? { name, values, rows, of, differs } : null;
   });
 
-/** The kinds of those that are runs. */
+/** The kinds of the origin that are runs. */
 const KINDS: Readonly<Record<string, Kind>> = {
   experimentGroup: Group.kind,
   original: Experiment.kind,

@@ -63,8 +63,8 @@ export const DeletePayload = builder.objectRef<Resource>("DeletePayload").implem
 });
 
 /**
- * Resolves the target of a command. If the name says more than the address, the record is read first. The service finds an experiment by its
- * own number alone, so that a typing error in the number of its group would send the command to another run. Throws `InputError`.
+ * Resolves the target of a command. If the name contains more than the address, the record is read first. The service finds an experiment
+ * by its own number alone, so a typing error in the number of its group would send the command to another run. Throws `InputError`.
  */
 export async function targetOf<R extends object, At extends Address>(
   kind: Kind<R, At>,
@@ -115,7 +115,7 @@ export function command<R extends object, At extends Address, Answer>(
     args: withId(target),
     resolve: async (_, { id }, context) => {
       const source = await targetOf(target.kind, id, context);
-      // Safe: the answer is null only if a bookmark is missing, and the commands of bookmarks have no answer.
+      // Safe: the response is null only if a bookmark is missing, and the commands of bookmarks have no response.
       return resultOf(source, (await sendFor(source, endpoint, context)) as Answer);
     },
   });
@@ -155,13 +155,13 @@ export const ifUuidArg = {
   }),
 };
 
-/** Reads the `uuid` of a record before a command. Rejects with `CONFLICT` where it is another one. */
+/** Reads the `uuid` of a record before a command. Rejects with `CONFLICT` if it differs. */
 export async function requireUuid(
   source: Resource<Pick<RunnableRecord, "uuid">>,
   expected: string,
   { session }: Pick<Context, "session">,
 ): Promise<void> {
-  // Cached responses of other operations may be those of a record that had the name before.
+  // Cached responses of other operations may be those of an earlier record with the same name.
   session.endSharing();
   const { uuid } = await load(source, ["uuid"], session);
   if (uuid == null) throw unusable("uuid");

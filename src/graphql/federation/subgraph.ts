@@ -28,7 +28,7 @@ type Keys = Readonly<Record<string, (text: string) => Resource>>;
 
 const ENTITIES: readonly (readonly [type: string, keys: Keys])[] = [
   ...Object.values(resourceRefs).map(({ name, kind }) => [name, keysOf(kind)] as const),
-  // An entity interface: another subgraph adds fields to runs of all kinds by `type Run @interfaceObject`.
+  // Matches an entity interface: another subgraph adds fields to runs of all kinds by `type Run @interfaceObject`.
   [
     Run.name,
     { id: (text) => resolveRunId("id", text), reference: (text) => resolveRunId("reference", text) },
@@ -163,6 +163,9 @@ function printWithout(left: RegExp, schema: GraphQLSchema): string {
 
 export const printPlain = (schema: GraphQLSchema): string => printWithout(/^(?:key|link|shareable)$/, schema);
 
-/** Prints the subgraph. A router defines `@defer` itself. Composers do not know `@oneOf`: the gateway refuses an input with several keys. */
+/**
+ * Prints the subgraph. A router defines `@defer` itself. Composers do not support `@oneOf`, but the gateway rejects an input with several
+ * keys.
+ */
 export const printSubgraph = (schema: GraphQLSchema): string =>
   printWithout(/^(?:defer|stream)$/, schema).replaceAll(/^(input \w+) @oneOf \{$/gm, "$1 {");

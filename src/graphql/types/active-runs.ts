@@ -40,7 +40,7 @@ interface ActiveRuns {
   readonly isComplete: boolean;
 }
 
-/** The GPUs that a run requests; null if its record does not say. */
+/** The GPUs that a run requests; null if its record does not contain them. */
 function gpusIn({ resources }: Placed): number | null {
   if (resources === undefined) return null;
   const gpu = valueAt(resources, "gpu");

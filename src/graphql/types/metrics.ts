@@ -164,7 +164,9 @@ export const openMetrics = (resource: ExperimentResource) =>
 
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-/** The distinct names of an argument, created once for all fields with the argument. Throws `InputError` when they are too many or too long. */
+/**
+ * The distinct names of an argument, created once for all fields with the argument. Throws `InputError` if they are too many or too long.
+ */
 function setOfNames(names: readonly string[]): ReadonlySet<string> {
   const known = sets.get(names);
   if (known) return known;

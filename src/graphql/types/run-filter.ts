@@ -287,7 +287,7 @@ export function divide(filter: RunFilter | null | undefined, filtered: Filtered,
 
 /**
  * Reads the groups in a query and checks that they are not selections, whose experiments were chosen by a user. Servers do not support
- * selections in a query: the experiments would be missing silently. Throws `InputError`.
+ * selections in a query, and would silently omit their experiments. Throws `InputError`.
  */
 export function checkGroups(
   request: Pick<ListRequest, "group" | "conditions">,

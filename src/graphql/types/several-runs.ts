@@ -96,7 +96,7 @@ async function sendToEach(
   const { forMany, isLeft, ifUuid, keys, after = unread } = command;
   if (ids.length < 1 || ids.length > MAX_IDS)
     throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
-  // A name with the number of a group is verified by itself: it may be wrong, and another spelling of the same run right.
+  // A name with the number of a group is verified by itself: it may be wrong, while another spelling of the same run is correct.
   const distinct = new Map<string, RunResource>();
   const named = ids.map((id, index) => {
     const run = resolveRunId(`ids[${index}]`, id);

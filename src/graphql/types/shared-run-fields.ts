@@ -115,7 +115,7 @@ const RunConfig = builder.objectRef<ByName>("RunConfig").implement({
   }),
 });
 
-/** The field `config` of a run. Text is parsed only when the field is selected. */
+/** The field `config` of a run. A string is parsed only when the field is selected. */
 export const runConfig = (description: string) => ({
   type: RunConfig,
   ...computed(["config"], description, ({ config }, _, _args, context) =>

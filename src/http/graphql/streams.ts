@@ -45,7 +45,7 @@ async function openYoga() {
   });
 }
 
-/** Writes messages as they come: the events of subscriptions, and incremental results. */
+/** Writes messages as they arrive: the events of subscriptions, and incremental results. */
 export function createStreams({ responseWriter, clock }: GatewayDependencies) {
   const loadYoga = lazy(openYoga);
   /** The responses of subscriptions, with functions that end them. */
@@ -126,7 +126,7 @@ type Messages = AsyncIterableIterator<object>;
 /** Time between two heartbeats of a multipart stream without events, in milliseconds. Yoga sends those of event streams. */
 const PART_HEARTBEAT_MS = 12_000;
 
-/** The messages of a subscription as Apollo's protocol has them: `{ payload }`, and `{}` as a heartbeat while there is none. */
+/** The messages of a subscription in Apollo's protocol: `{ payload }`, and `{}` as a heartbeat while there is none. */
 function withHeartbeats(messages: Messages, clock: Clock): Messages {
   let pending: Promise<IteratorResult<object>> | null = null;
   let [isReady, wake] = [false, (): void => {}];

@@ -234,7 +234,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
     maxFragments: Math.ceil(config.MAX_BODY_BYTES / 16_000),
     maxBufferedChunks: Math.ceil(config.MAX_BODY_BYTES / 250),
     perMessageDeflate: false,
-    // One message per tick of the event loop, so that a client that sends many messages at once does not delay other clients.
+    // One message per tick of the event loop, so that a client that sends many messages in a burst does not delay other clients.
     allowSynchronousEvents: false,
     ...CLOSING,
   });

@@ -16,7 +16,7 @@ const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
       code === "unrecognized_keys" ? `expected only ${Object.keys(shape).join(", ")}` : "expected an object",
   });
 
-/** Text that matches `form`. `expected` completes the error message. */
+/** A string that matches `form`. `expected` completes the error message. */
 const textOf = (form: RegExp, expected: string) =>
   z.string({ error: `expected ${expected}` }).regex(form, { error: `expected ${expected}` });
 
@@ -57,7 +57,7 @@ const Authorization = section({
   ),
 });
 
-/* How lists are described: their pages, orders and filters. */
+/* The description of lists: their pages, orders and filters. */
 
 const Paging = z.discriminatedUnion(
   "by",
@@ -247,11 +247,11 @@ export const WrittenProfile = section({
 });
 export type WrittenProfile = z.input<typeof WrittenProfile>;
 
-/** How deep a section is merged, by default with its own keys; at 0 what is written replaces it. */
+/** How many levels of a section are merged, by default its own keys. At 0 the written section replaces the inherited one. */
 const DEPTHS: { readonly [Name in keyof Profile]?: number } = { endpoints: 2, inputs: 2, paging: 0 };
 
 export const extend = (base: Profile, written: z.output<typeof WrittenProfile>): Profile =>
-  // Safe: a section that is merged has the keys of both, with their types.
+  // Safe: a merged section has the keys of both, with their types.
   mapped({ ...base }, (value, name) => merge(value, written[name], DEPTHS[name] ?? 1)) as Profile;
 
 function merge(base: unknown, written: unknown, depth: number): unknown {
