@@ -43,7 +43,7 @@ const LONG = [
   "logs/windows",
   "memory/{parsed,worst}",
   "package/{closed,installed}",
-  "schema-care",
+  "schema-compatibility",
   "../examples/runs/test/*",
 ].map((name) => join("test", `${name}.test.ts`));
 const isNamed = process.argv.slice(2).some((argument) => !argument.startsWith("-") && argument !== "run");
@@ -69,10 +69,10 @@ const project = (test: TestProjectInlineConfiguration["test"]): TestProjectInlin
     alias: [{ find: /^graphql$/, replacement: "graphql/index.js" }],
   },
   test: {
-    // What hangs fails soon. Tests that need more time are named in `time-outs.ts`.
+    // What hangs fails soon. Tests that need more time are named in `timeouts.ts`.
     testTimeout: within(10_000),
     hookTimeout: within(10_000),
-    setupFiles: ["./test/support/time-outs.ts"],
+    setupFiles: ["./test/support/timeouts.ts"],
     // Nothing is tried twice but what a browser took with it that ended: Chromium does where memory is short.
     retry: { count: 2, condition: /context or browser has been closed|(?:Target|Page) crashed/ },
     // The schema is built once in each worker and not once in each file: tests clean up behind themselves.

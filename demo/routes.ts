@@ -3,7 +3,7 @@ import { cluster, clusterNode } from "./http/cluster.ts";
 import * as commands from "./http/commands.ts";
 import * as creating from "./http/creating.ts";
 import * as files from "./http/files.ts";
-import * as keeping from "./http/keeping.ts";
+import * as keeping from "./http/bookmarks-and-archives.ts";
 import { gzipped } from "./http/lists.ts";
 import type { Handler } from "./http/messages.ts";
 import * as projects from "./http/projects.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Seen } from "../support/fake.ts";
 import { fakeClock } from "../support/fake-clock.ts";
-import { metricOf, settled } from "../support/figures.ts";
+import { metricOf, settled } from "../support/metrics.ts";
 import { startGateway } from "../support/gateway.ts";
 import { askFor, experimentIn, RUNNING_ANSWER, RUNNING_RECORD, statusOf, upTo } from "../support/one-read.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";

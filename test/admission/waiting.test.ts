@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { fakeClock } from "../support/fake-clock.ts";
-import { metricOf, reaches } from "../support/figures.ts";
+import { metricOf, reaches } from "../support/metrics.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { latch } from "../support/latch.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
@@ -19,14 +19,14 @@ import { begin } from "../support/readers.ts";
 const WAITING = "rungraph_upstream_requests_waiting";
 const TOKENS = ["a", "b", "c"];
 
-/** A service that answers, holds or fails requests, behind a gateway whose queue has room for four. */
+/** A service that answers, delays or fails requests, behind a gateway whose queue has room for four. */
 async function start(env: Record<string, string>) {
   const time = fakeClock();
-  let mode: "answer" | "hold" | "fail" = "answer";
-  let held = latch();
+  let mode: "answer" | "delay" | "fail" = "answer";
+  let blocked = latch();
   const service = await startFake(async ({ path }) => {
     if (mode === "fail") return { text: "", status: 503 };
-    if (mode === "hold") await held.opened;
+    if (mode === "delay") await blocked.opened;
     return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
   });
   const gateway = await startGateway({
@@ -36,8 +36,8 @@ async function start(env: Record<string, string>) {
   });
   const be = (next: typeof mode) => {
     mode = next;
-    if (mode === "answer") held.open();
-    else held = latch();
+    if (mode === "answer") blocked.open();
+    else blocked = latch();
   };
   for (const token of TOKENS) expect(firstCodeOf(await askFor(gateway, statusOf(99), token))).toBe("ok");
   return { time, service, gateway, be };
@@ -58,7 +58,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   CONCURRENCY: {
     env: { UPSTREAM_CONNECTIONS: "1" },
     block: async ({ gateway, service, be }) => {
-      be("hold");
+      be("delay");
       open(gateway, statusOf(98), "c");
       await vi.waitUntil(() => service.seen().length === TOKENS.length + 1, LONG_TIMEOUT);
     },
@@ -76,7 +76,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
       time.advance(10_000);
       be("fail");
       for (const id of upTo(20)) await askFor(gateway, statusOf(id), "c");
-      be("hold");
+      be("delay");
       time.advance(5_000);
       const before = service.seen().length;
       open(gateway, statusOf(97), "c");

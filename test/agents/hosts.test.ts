@@ -36,7 +36,7 @@ const levelsOf = ({ properties = {}, items }: Schema): number => {
 };
 
 /** Faults that make a host refuse a schema below the root. */
-function faultsOf(schema: Schema): string[] {
+function issuesOf(schema: Schema): string[] {
   const { type, properties = {}, required = [], enum: values = [] } = schema;
   const names = Object.keys(properties);
   const problems: readonly (readonly [boolean, string])[] = [
@@ -68,8 +68,8 @@ function refusedOf(name: string, inputSchema: Schema): string[] {
     ...(levelsOf(root) > MOST_LEVELS ? ["too deep"] : []),
     ...(properties.length > MOST_PROPERTIES ? ["too many properties"] : []),
     ...(values.length > MOST_ENUM_VALUES ? ["too many choices"] : []),
-    ...(isEmpty ? [] : faultsOf(root)),
-    ...inner.flatMap(faultsOf),
+    ...(isEmpty ? [] : issuesOf(root)),
+    ...inner.flatMap(issuesOf),
   ].map((problem) => `${name}: ${problem}`);
 }
 

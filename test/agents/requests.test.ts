@@ -61,18 +61,18 @@ describe("a message", () => {
     expect((await post(LIST)).answer).toEqual(first.answer);
   });
 
-  test("starts in its own turn of the event loop", async () => {
-    const turns = new Set<number>();
-    let turn = 0;
-    const count = (): void => void (turn++ < 1_000 && setImmediate(count));
+  test("starts in its own tick of the event loop", async () => {
+    const ticks = new Set<number>();
+    let tick = 0;
+    const count = (): void => void (tick++ < 1_000 && setImmediate(count));
     count();
     const open = (): never => {
-      throw turns.add(turn);
+      throw ticks.add(tick);
     };
     const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
     const all = [1, 2, 3].map(() => answerMessage(message, MCP_HEADERS, open));
     await Promise.allSettled(all);
-    expect(turns.size).toBe(3);
+    expect(ticks.size).toBe(3);
   });
 
   test("with an overlong document is not read to its end", async () => {

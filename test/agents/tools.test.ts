@@ -148,7 +148,9 @@ describe("the tools of trusted documents", () => {
     });
     const { tools } = await client.listTools();
     const isText = (key: string, value: unknown) => key === "description" && typeof value === "string";
-    const described = JSON.stringify(tools, (key, value: unknown) => (isText(key, value) ? "told" : value));
+    const described = JSON.stringify(tools, (key, value: unknown) =>
+      isText(key, value) ? "described" : value,
+    );
     expect(JSON.parse(described)).toEqual(TOOLS);
     expect(tools.map(({ description }) => description)).toEqual([
       expect.stringMatching(/^group: \w+/),

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startRecords, type FakeResponse } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
-import { turnsOf } from "../support/turns.ts";
+import { measureTicks } from "../support/ticks.ts";
 import COMPARED from "./compared.json" with { type: "json" };
 
 const run = (id: number, given: object) => ({ id, unique_name: `ada.mnist.${id}`, user: "ada", ...given });
@@ -112,7 +112,7 @@ test.each([
   }`;
   // The second time, the responses are cached, so only the comparison is measured.
   expect(await ask(query, { ids })).toMatchObject({ data: { compareExperiments: { parameters } } });
-  const { all, longest } = await turnsOf(() => ask(query, { ids }));
+  const { all, longest } = await measureTicks(() => ask(query, { ids }));
   // Without yielding, the longest tick would take almost all of the time.
   expect(longest / all).toBeLessThan(0.7);
 });

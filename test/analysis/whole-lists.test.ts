@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { row } from "../support/exported.ts";
 import { pageOf, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { turnsOf } from "../support/turns.ts";
+import { measureTicks } from "../support/ticks.ts";
 
 /* Summaries of lists that are read as a whole: how they share reads, and where in an operation they can be. */
 
@@ -43,7 +43,7 @@ test("computes many summaries of a list in time slices, reading runs once", asyn
   const before = await asked();
   expect(before.errors).toBeUndefined();
   let again: unknown;
-  const { all, longest } = await turnsOf(async () => {
+  const { all, longest } = await measureTicks(async () => {
     again = await asked();
   });
   expect(again).toEqual(before);

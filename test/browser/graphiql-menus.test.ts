@@ -29,7 +29,7 @@ reportMissingBrowser("the tests of the menus of the GraphiQL page");
 const open = shareGraphiql();
 
 /** The violations that axe finds in the current page, by all rules or only by those about colours. */
-async function faultsOf(page: Page, isOfColours = false) {
+async function issuesOf(page: Page, isOfColours = false) {
   await page.evaluate(axe.source);
   const rules = isOfColours ? `document, { runOnly: ["color-contrast"] }` : "";
   const { violations } = await page.evaluate<AxeResults>(`axe.run(${rules})`);
@@ -214,7 +214,7 @@ query Two { experiment(id: "ada.mnist.42") { it: uniqueName } }`;
     expect(await panel.locator("li[tabindex='0']").count()).toBe(1);
     for (const part of [panel, page.locator("li:focus"), page.locator(".graphiql-editor-tool").first()])
       await expect.poll(() => isOnScreen(part, viewport), SHOWN).toBe(true);
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await issuesOf(page)).toEqual([]);
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("ArrowLeft");
     await expect.poll(() => rows.count(), SHOWN).toBeLessThan(10);
@@ -228,7 +228,7 @@ query Two { experiment(id: "ada.mnist.42") { it: uniqueName } }`;
     await answerOf(page).getByText('"ada.mnist.42"').first().waitFor();
     // The system switches its colour scheme while the page is open.
     await page.emulateMedia({ colorScheme });
-    const problems = () => faultsOf(page, colorScheme === "dark");
+    const problems = () => issuesOf(page, colorScheme === "dark");
     await expect.poll(problems, SHOWN).toEqual([]);
     for (const name of ["Operations", "Share", "Signed in as ada"]) {
       await click(page, menuOf(page, name).locator("summary"));

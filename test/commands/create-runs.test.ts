@@ -109,8 +109,8 @@ describe("a new run", () => {
       status: 201,
     });
     const input = { specificationText: "kind: experiment\nrun: {cmd: x}" };
-    const told = await create("Experiment", input, "uniqueName name tags");
-    expect(told).toEqual({
+    const answer = await create("Experiment", input, "uniqueName name tags");
+    expect(answer).toEqual({
       data: {
         createExperiment: { experiment: { uniqueName: "alice.created2.41.815", name: null, tags: null } },
       },

@@ -55,9 +55,9 @@ const POST = "POST ada/mnist/experiments/3/metrics";
 
 /** Sends records to a service that responds to one of them with a record other than the new one. */
 async function record(count: number, replies: Readonly<Record<number, FakeResponse>> = {}, env = {}) {
-  let turn = 0;
+  let round = 0;
   const service = await startFake(({ body }) => {
-    const id = ++turn;
+    const id = ++round;
     return replies[id] ?? { json: { id, ...(JSON.parse(body) as object) }, status: 201 };
   });
   const { ask } = await startGateway({ upstream: service, env });

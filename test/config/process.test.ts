@@ -50,8 +50,8 @@ describe("the gateway as a process", () => {
   });
 
   test("continues and exits with code 0 after its log reader closes", async () => {
-    const { url, kill, ended, stopReading } = await startReady();
-    stopReading();
+    const { url, kill, ended, closeOutput } = await startReady();
+    closeOutput();
     for (let request = 0; request < 100; request++)
       expect(await askAt(url, "t0ken", "{ __typename }")).toEqual({ data: { __typename: "Query" } });
     kill("SIGTERM");
@@ -59,7 +59,7 @@ describe("the gateway as a process", () => {
   });
 
   test("answers, keeps some log lines and exits 0 despite a full pipe", async () => {
-    const { url, kill, exited, out, holdReading, goOnReading } = await startReady();
+    const { url, kill, exited, out, pauseReading, resumeReading } = await startReady();
     /** A line has 450 bytes, so the pipe is full after some hundred lines. One token may have 32 operations at a time. */
     const askOften = async (times: number, name: string) => {
       for (let sent = 0; sent < times; sent += 32)
@@ -69,9 +69,9 @@ describe("the gateway as a process", () => {
             .map((query: string) => askAt(url, "t0ken", query)),
         );
     };
-    holdReading();
+    pauseReading();
     await askOften(5_000, "Held".repeat(25));
-    goOnReading();
+    resumeReading();
     await vi.waitFor(async () => {
       await askOften(32, "Read");
       expect(out()).toContain('"name":"Read"');
@@ -80,7 +80,7 @@ describe("the gateway as a process", () => {
     // The buffer of a megabyte holds 2,200 lines, the pipe and its reader 700.
     expect(kept).toBeGreaterThan(1_000);
     expect(kept).toBeLessThan(4_500);
-    holdReading();
+    pauseReading();
     await askOften(1_500, "Held".repeat(25));
     kill("SIGTERM");
     expect(await exited).toBe(0);

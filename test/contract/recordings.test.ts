@@ -115,6 +115,6 @@ test("reads text, bytes or nothing, as the document specifies for each endpoint"
 
 test("every endpoint with recorded JSON responses is checked against its recordings", () => {
   const json = [...readers].filter(([row, { form }]) => form === "json" && answersTo(row).length > 0);
-  const held = new Set(jsonRows.map(([row]) => unnamed(row)));
-  expect(json.map(([row]) => row).filter((row) => !held.has(row))).toEqual([]);
+  const covered = new Set(jsonRows.map(([row]) => unnamed(row)));
+  expect(json.map(([row]) => row).filter((row) => !covered.has(row))).toEqual([]);
 });

@@ -15,13 +15,13 @@ import { subscribe } from "../support/subscriber.ts";
 const RUN = /experiments\/(\d+)\/$/;
 
 /** A run for which the service sends no response. */
-const HELD = 43;
+const STALLED = 43;
 
 /** A service with active runs. It does not respond to commands. */
 const startService = () =>
   startFake(({ method, path }) => {
     const [, id] = RUN.exec(path) ?? [];
-    if (id === `${HELD}` || method === "POST") return new Promise(() => {});
+    if (id === `${STALLED}` || method === "POST") return new Promise(() => {});
     return id === undefined
       ? undefined
       : { json: { id: Number(id), last_status: "running", updated_at: "" } };
@@ -195,7 +195,7 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       for (const { leave } of tabs) leave();
 
       // Polls in flight must not delay other callers.
-      const held = TOKENS.map((token) => keepStream(url, token, HELD));
+      const stalled = TOKENS.map((token) => keepStream(url, token, STALLED));
       const clients = Array.from({ length: 24 }, (_, at) => [
         keepStream(url, tokenOf(at)),
         keepSocket(url, tokenOf(at)),
@@ -207,9 +207,9 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       // Every client was connected to a replica that has ended.
       await allReported(clients, before);
       expect(await stop()).toEqual([]);
-      expect([...clients, ...held].flatMap(({ problems }) => problems)).toEqual([]);
+      expect([...clients, ...stalled].flatMap(({ problems }) => problems)).toEqual([]);
       // The clients leave before their gateways end with the test.
-      for (const { leave } of [...clients, ...held]) leave();
+      for (const { leave } of [...clients, ...stalled]) leave();
     },
   );
 

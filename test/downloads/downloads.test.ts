@@ -5,7 +5,7 @@ import { LOG_CALL, LOG_ROUTE } from "../support/logs.ts";
 import FAILURES from "./failures.json" with { type: "json" };
 import LOG_NAMES from "./log-names.json" with { type: "json" };
 import REFUSED from "./refused.json" with { type: "json" };
-import { errorsIn, RUN, startDownloads } from "./taking.ts";
+import { errorsIn, RUN, startDownloads } from "./download-client.ts";
 
 const URLS = `{
   experiment(id: "ada.mnist.42") { logsUrl outputsUrl }

@@ -5,7 +5,7 @@ import type { Answer } from "../support/gateway.ts";
 import { detail, html } from "../support/replies.ts";
 import NAMES from "./names.json" with { type: "json" };
 import QUERIES from "./queries.json" with { type: "json" };
-import { errorsIn, RUN, startDownloads } from "./taking.ts";
+import { errorsIn, RUN, startDownloads } from "./download-client.ts";
 
 const TREE = "ada/mnist/experiments/42/outputs/tree";
 const FILES = "ada/mnist/experiments/42/outputs/files";

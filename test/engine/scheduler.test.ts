@@ -8,7 +8,7 @@ import { yieldToEventLoop } from "../../src/util/event-loop.ts";
 import { InputError } from "../../src/errors.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
-import { reaches } from "../support/figures.ts";
+import { reaches } from "../support/metrics.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 import { openSocket } from "../support/admission.ts";

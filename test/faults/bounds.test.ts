@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as nextTick } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startDemoGateway, still } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
@@ -298,17 +298,17 @@ describe("execution yields to the event loop", () => {
     const { ask } = await startDemoGateway({ now: still, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     await ask(query);
     stopwatchRuns();
-    let turns = 0;
+    let ticks = 0;
     const counting = new AbortController();
     const count = async () => {
-      for (; !counting.signal.aborted; turns++) await turn();
+      for (; !counting.signal.aborted; ticks++) await nextTick();
     };
     const counted = count();
     const { errors } = await ask(query);
     counting.abort();
     await counted;
     expect(errors).toBeUndefined();
-    expect(turns).toBeGreaterThan(most);
+    expect(ticks).toBeGreaterThan(most);
   });
 
   test.each([
@@ -321,7 +321,7 @@ describe("execution yields to the event loop", () => {
     const looks = stopwatchRuns();
     const answer = ask('{ experiment(id: "ada.mnist.42") { logs(maxBytes: 20000) { lines } } }');
     // Completing the items reads the clock more than a thousand times.
-    while (looks() < 150) await turn();
+    while (looks() < 150) await nextTick();
     vi.advanceTimersByTime(60_000);
     vi.advanceTimersByTime(ms);
     expect(await answer).toEqual(
@@ -357,7 +357,7 @@ describe("execution yields to the event loop", () => {
     onTestFinished(() => [clock, computed].forEach((spy) => spy.mockRestore()));
     const counting = new AbortController();
     const count = async () => {
-      for (; !counting.signal.aborted; inThisTick = 0) await turn();
+      for (; !counting.signal.aborted; inThisTick = 0) await nextTick();
     };
     const counted = count();
     const answer = await ask(`{ project(id: "ada.mnist") { experiments { nodes { cloningStrategy } } } }`);

@@ -62,7 +62,7 @@ function verdictOf({ errors }: Answer<unknown>): string {
 }
 
 /** Freezes the retry windows until a test advances the gateway's clock. */
-export function holdWindows(): void {
+export function freezeWindows(): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 5, 1, 12) });
   onTestFinished(() => void vi.useRealTimers());
 }
@@ -72,30 +72,30 @@ export const counted = (verdicts: readonly string[]) =>
     [...new Set(verdicts)].toSorted().map((each) => [each, verdicts.filter((one) => one === each).length]),
   );
 
-export const inTurn = async (count: number, act: () => Promise<string>): Promise<string[]> => {
+export const inSequence = async (count: number, act: () => Promise<string>): Promise<string[]> => {
   const verdicts: string[] = [];
-  for (let turn = 0; turn < count; turn++) verdicts.push(await act());
+  for (let round = 0; round < count; round++) verdicts.push(await act());
   return verdicts;
 };
 
 /** Makes the service hold its requests until `release`. */
-export function holdAll() {
-  const held: (() => void)[] = [];
+export function delayAll() {
+  const pending: (() => void)[] = [];
   let arrivals: (() => void)[] = [];
   const fault: Fault = ({ response, right }) => {
-    held.push(() => void say(right)({ response, right }));
+    pending.push(() => void say(right)({ response, right }));
     for (const arrived of arrivals) arrived();
   };
   return {
     fault,
-    count: () => held.length,
-    /** Waits until at least `count` requests are held. */
+    count: () => pending.length,
+    /** Waits until at least `count` requests are pending. */
     arrived: async (count: number) => {
-      while (held.length < count) await new Promise<void>((resolve) => arrivals.push(resolve));
+      while (pending.length < count) await new Promise<void>((resolve) => arrivals.push(resolve));
       arrivals = [];
     },
     release: () => {
-      for (const answer of held.splice(0)) answer();
+      for (const answer of pending.splice(0)) answer();
     },
   };
 }

@@ -5,7 +5,7 @@ import type { Seen, FakeResponse } from "../support/fake.ts";
 import { type FaultServer, startFaultServer } from "../support/fault-server.ts";
 import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
 import matrix from "./fault-matrix.json" with { type: "json" };
-import { metricOf } from "../support/figures.ts";
+import { metricOf } from "../support/metrics.ts";
 import { expectNothingLeaked, OUTPUTS_OF_42, SECRET_TOKEN } from "../support/one-read.ts";
 import { startCounter } from "./silent-ports.ts";
 

@@ -163,8 +163,8 @@ afterEach(async ({ task }) => {
 });
 
 /** Waits for `count` ticks of the gateway's event loop, if it is alive. */
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) {
+async function ticks(count: number): Promise<void> {
+  for (let tick = 0; tick < count; tick++) {
     await fetch(`${gateway.url}/healthz`).then(
       (response) => response.text(),
       () => "",
@@ -176,7 +176,7 @@ async function turns(count: number): Promise<void> {
 async function isAtRest(): Promise<void> {
   for (let before = -1; before !== service.bytes();) {
     before = service.bytes();
-    await turns(5);
+    await ticks(5);
   }
 }
 
@@ -267,7 +267,7 @@ describe("a response arrives whole, or its connection closes when the caller dis
   test.each(chosen(WHOLE, 8))("%s", async (_, { operation, size, reader, ...shape }) => {
     const asked = OPERATIONS[operation];
     const body = await encodedBody({ operation, size, encoding: shape.encoding });
-    wire = wireOf(shape, body, reader === "leaving" ? "held" : null);
+    wire = wireOf(shape, body, reader === "leaving" ? "stalled" : null);
     const verdict =
       reader === "leaving"
         ? await leave(asked)

@@ -39,7 +39,7 @@ export interface Wire {
   readonly head: string;
   /** The framed body, in chunks as they are written. */
   readonly chunks: readonly Buffer[];
-  readonly afterwards: "keep" | "close" | "reset" | "hold";
+  readonly afterwards: "keep" | "close" | "reset" | "stall";
 }
 
 const PIECE = 65_536;
@@ -59,8 +59,8 @@ export async function encode(body: Buffer, encoding: Shape["encoding"]): Promise
   return ENCODERS[encoding](body);
 }
 
-/** The bytes of a response in this shape. `body` is already encoded. `held` sends half of it and then nothing. */
-export function wireOf(shape: Shape, body: Buffer, cut: Cut | "held" | null = null): Wire {
+/** The bytes of a response in this shape. `body` is already encoded. `stalled` sends half of it and then nothing. */
+export function wireOf(shape: Shape, body: Buffer, cut: Cut | "stalled" | null = null): Wire {
   const { framing, encoding, connection } = shape;
   const half = Math.ceil(body.length / 2);
   const sent = cut === null ? body : body.subarray(0, half);
@@ -79,8 +79,8 @@ export function wireOf(shape: Shape, body: Buffer, cut: Cut | "held" | null = nu
     head: `${headers.join("\r\n")}\r\n\r\n`,
     chunks: framing === "chunked" ? [...chunks.map(asChunk), ...(isWhole ? [LAST_CHUNK] : [])] : chunks,
     afterwards:
-      cut === "held"
-        ? "hold"
+      cut === "stalled"
+        ? "stall"
         : cut === "reset"
           ? "reset"
           : cut === "framing" || connection === "closed"

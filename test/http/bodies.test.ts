@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-import { reaches } from "../support/figures.ts";
+import { reaches } from "../support/metrics.ts";
 import { JSON_BODY, operationsIn, operationText, type Sending, sendTo } from "../support/raw-requests.ts";
 import { openRaw } from "./raw-socket.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { startHolding } from "../support/holding.ts";
+import { startDelayed } from "../support/delayed-service.ts";
 import { experimentId, RUN_UPDATED } from "../support/live-service.ts";
 import { startReady } from "../support/main-process.ts";
 import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
@@ -10,7 +10,7 @@ import { openRaw, WEB_SOCKET } from "./raw-socket.ts";
 
 /** The gateway as a separate process, in front of a service that responds only when the test says so. */
 async function startProcess() {
-  const service = await startHolding();
+  const service = await startDelayed();
   // Long enough that no timeout ends the test.
   const settings = { DRAIN_TIMEOUT_MS: "3600000", UPSTREAM_URL: service.url };
   const { ended, err, printed, kill, url } = await startReady(settings);
@@ -20,8 +20,8 @@ async function startProcess() {
     err,
     /** Resolves when `count` requests are open at the service. */
     asked: async (count: number) => {
-      await vi.waitUntil(() => service.held.length === count, LONG_TIMEOUT);
-      return service.held;
+      await vi.waitUntil(() => service.pending.length === count, LONG_TIMEOUT);
+      return service.pending;
     },
     kill,
     terminate: () => kill("SIGTERM"),
@@ -91,9 +91,9 @@ test("answers all pipelined requests while draining; only the last closes the co
   const body = operationText(ASK_STATUS);
   const head = `POST /graphql HTTP/1.1\r\n${rest}content-type: application/json\r\ncontent-length: ${body.length}`;
   await write(`${head}\r\n\r\n${body}`.repeat(3));
-  const [held] = await gateway.asked(1);
+  const [pending] = await gateway.asked(1);
   await gateway.stop();
-  held?.writeHead(200, JSON_BODY).end(JSON.stringify(RUNNING_RECORD));
+  pending?.writeHead(200, JSON_BODY).end(JSON.stringify(RUNNING_RECORD));
   await closed;
   expect(read().match(/ 200 OK|connection: close/gi)).toEqual([
     " 200 OK",

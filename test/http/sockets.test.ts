@@ -9,7 +9,7 @@ import { listConnections } from "../../src/http/connections.ts";
 import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
 import { configOf } from "../support/config-of.ts";
 import { startRecords } from "../support/fake.ts";
-import { startHolding } from "../support/holding.ts";
+import { startDelayed } from "../support/delayed-service.ts";
 import { openPort } from "../support/listen.ts";
 import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
 import { LONG_TIMEOUT, withDeadline } from "../support/long-timeout.ts";
@@ -117,8 +117,8 @@ test("closes 500 slow clients with 408 while answering all others", async () => 
     await fetch(`http://127.0.0.1:${gateway.port}/graphql`, options);
     left.abort();
     const dawdling = Promise.all(
-      Array.from({ length: 500 }, (_, turn) =>
-        dawdle(gateway.port, DAWDLERS[turn % DAWDLERS.length] as Dawdler),
+      Array.from({ length: 500 }, (_, round) =>
+        dawdle(gateway.port, DAWDLERS[round % DAWDLERS.length] as Dawdler),
       ),
     );
     const gone = new AbortController();
@@ -148,18 +148,18 @@ test("closes 500 slow clients with 408 while answering all others", async () => 
 });
 
 test("answers a client that waits long, and disconnects one that never reads", async () => {
-  const service = await startHolding();
-  const { held } = service;
+  const service = await startDelayed();
+  const { pending } = service;
   const gateway = await start(service, { timeout: 50 }, { READ_TIMEOUT_MS: "600000" });
   const { socket, write } = await openRaw(gateway.port);
   socket.pause();
   await write(`GET ${LOG} HTTP/1.1\r\nHost: a\r\nAuthorization: token t0ken\r\n\r\n`);
-  await vi.waitUntil(() => held.length === 1, LONG_TIMEOUT);
-  held.shift()?.end("x".repeat(20_000_000));
+  await vi.waitUntil(() => pending.length === 1, LONG_TIMEOUT);
+  pending.shift()?.end("x".repeat(20_000_000));
   const waiting = gateway.ask();
   const log = fetch(`http://127.0.0.1:${gateway.port}${LOG}`, { headers: HEADERS });
-  await vi.waitUntil(() => held.length === 2 && gateway.silences() >= 2, LONG_TIMEOUT);
-  for (const response of held) response.end(JSON.stringify(RUNNING_RECORD));
+  await vi.waitUntil(() => pending.length === 2 && gateway.silences() >= 2, LONG_TIMEOUT);
+  for (const response of pending) response.end(JSON.stringify(RUNNING_RECORD));
   expect(await waiting).toEqual(RUNNING_ANSWER);
   expect(await (await log).json()).toEqual(RUNNING_RECORD);
   await vi.waitUntil(async () => (await gateway.open()) === 0, LONG_TIMEOUT);

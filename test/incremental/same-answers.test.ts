@@ -4,7 +4,7 @@ import { startBroken } from "../support/broken.ts";
 import { cases } from "../support/cases.ts";
 import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
-import { askIncrementally, merge, nullAt, type Path, type PieceJson } from "../support/incremental.ts";
+import { askIncrementally, merge, nullAt, type Path, type PayloadJson } from "../support/incremental.ts";
 import { deferral, UNSTEADY as LEFT_OUT } from "../support/random-deferral.ts";
 import { EXISTING_ROOTS, listOperation, operation, ROOTS, VARIABLES } from "../support/random-operations.ts";
 
@@ -68,7 +68,7 @@ test.each([
  * The paths at which an error stayed in its payload, and the complete result has null or more data. A missing record is null if the initial
  * result selects nothing else of it. Otherwise only the failed fields are null.
  */
-function keptPlaces({ errors, failed }: ReturnType<typeof merge>, whole: PieceJson): readonly Path[] {
+function keptPlaces({ errors, failed }: ReturnType<typeof merge>, whole: PayloadJson): readonly Path[] {
   const places = errors.flatMap(({ path = [] }) => {
     const place = nullAt(whole.data, path);
     const isHigher = whole.errors?.some(
@@ -94,7 +94,7 @@ function comparable(merged: unknown, whole: unknown, kept: readonly Path[], at: 
 const isWithin = (path: Path, above: Path): boolean => above.every((key, index) => path[index] === key);
 
 /** The paths of a result that are null with an error. */
-function nullsOf(data: unknown, { errors = [] }: Pick<PieceJson, "errors">): Path[] {
+function nullsOf(data: unknown, { errors = [] }: Pick<PayloadJson, "errors">): Path[] {
   const paths = errors.flatMap(({ path, extensions }): readonly Path[] => {
     const all = extensions?.["paths"];
     // Safe: the gateway lists the paths there.

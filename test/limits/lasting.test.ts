@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as nextTick } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { LONG_FROM, send, startFixture, type Fixture } from "../support/admission-fixture.ts";
 import { openSocket } from "../support/admission.ts";
@@ -52,7 +52,7 @@ async function readOn(fixture: Fixture, received: IncomingMessage): Promise<numb
   while (bytes < FILE_BYTES / 9 && !isWaiting(fixture) && !received.readableEnded && !received.destroyed) {
     // Safe: no encoding is set.
     bytes += (received.read() as Buffer | null)?.length ?? 0;
-    await turn();
+    await nextTick();
   }
   return bytes;
 }

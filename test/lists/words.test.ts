@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { failure, sortedErrorsOf } from "../support/errors.ts";
-import { longestShareOf } from "../support/turns.ts";
+import { longestShareOf } from "../support/ticks.ts";
 import { inProject, startRows } from "./rows.ts";
 import WORDS from "./words.json" with { type: "json" };
 

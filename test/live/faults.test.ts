@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../src/util/clock.ts";
 import type { Reply, FakeResponse } from "../support/fake.ts";
-import { reaches } from "../support/figures.ts";
+import { reaches } from "../support/metrics.ts";
 import { latch } from "../support/latch.ts";
 import { experimentId, FIRST_POLL, rowOf, startLive, update } from "../support/live-service.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";

@@ -16,7 +16,7 @@ export interface Chunk {
   readonly hasMore: boolean;
 }
 
-function* chunksOf(log: Buffer): Generator<Buffer> {
+function* networkChunks(log: Buffer): Generator<Buffer> {
   for (let at = 0; at < log.length; at += 65_536) yield log.subarray(at, at + 65_536);
 }
 
@@ -31,7 +31,7 @@ export async function startLongLog(logOf: (authorization: string) => Buffer) {
     },
     /** Sends the body of a log after its headers. */
     sendBody: (response: ServerResponse, log: Buffer): void => {
-      const body = Readable.from(chunksOf(log));
+      const body = Readable.from(networkChunks(log));
       body.on("data", (chunk: Buffer) => (moved += chunk.length));
       response.once("close", () => body.destroy());
       body.pipe(response);
@@ -76,18 +76,18 @@ export async function startLongLog(logOf: (authorization: string) => Buffer) {
 }
 
 /** The next chunk of a log; null at the end of its stream. */
-export async function pieceOf(subscriber: Subscriber): Promise<Chunk | null> {
+export async function chunkOf(subscriber: Subscriber): Promise<Chunk | null> {
   const result = await subscriber.next();
-  if (result?.errors) throw new Error(`expected a piece, got ${JSON.stringify(result.errors)}`);
+  if (result?.errors) throw new Error(`expected a chunk, got ${JSON.stringify(result.errors)}`);
   return (result?.data?.["runLogAppended"] as Chunk | undefined) ?? null;
 }
 
 /** The next chunks of a log, up to its end. */
-export async function piecesOf(subscriber: Subscriber): Promise<Chunk[]> {
+export async function chunksOf(subscriber: Subscriber): Promise<Chunk[]> {
   const chunks: Chunk[] = [];
   do {
-    const chunk = await pieceOf(subscriber);
-    if (!chunk) throw new Error("expected a piece, got the end of the stream");
+    const chunk = await chunkOf(subscriber);
+    if (!chunk) throw new Error("expected a chunk, got the end of the stream");
     chunks.push(chunk);
   } while (chunks.at(-1)?.hasMore);
   return chunks;

@@ -7,7 +7,7 @@ import { cases } from "../support/cases.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
-import { inPiecesOf, LOG_CALL, READ_LOG, readWindowOf, startEndless, startLog } from "../support/logs.ts";
+import { responseOf, LOG_CALL, READ_LOG, readWindowOf, startEndless, startLog } from "../support/logs.ts";
 import WINDOWS from "./windows.json" with { type: "json" };
 
 describe("a log window", () => {
@@ -193,22 +193,22 @@ const ENOUGH = 32;
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-const held = (): number => {
+const bufferedBytes = (): number => {
   collect();
   return process.memoryUsage().arrayBuffers;
 };
 
 /** Reads a window of a log in chunks. Returns the maximum size of buffers in memory meanwhile, in megabytes. */
-async function watch(count: number, pieceAt: (index: number) => Buffer, wanted: WindowRequest) {
-  const before = held();
+async function watch(count: number, chunkAt: (index: number) => Buffer, wanted: WindowRequest) {
+  const before = bufferedBytes();
   let most = 0;
-  function* pieces() {
+  function* chunks() {
     for (let index = 0; index < count; index++) {
-      if ((index + 1) % Math.ceil(count / 4) === 0) most = Math.max(most, held() - before);
-      yield pieceAt(index);
+      if ((index + 1) % Math.ceil(count / 4) === 0) most = Math.max(most, bufferedBytes() - before);
+      yield chunkAt(index);
     }
   }
-  const window = await readWindow(inPiecesOf(pieces()), wanted, null);
+  const window = await readWindow(responseOf(chunks()), wanted, null);
   return { window, megabytes: most / MEGABYTE };
 }
 

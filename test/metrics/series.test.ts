@@ -4,7 +4,7 @@ import { cases } from "../support/cases.ts";
 import { startPaging } from "../support/child-lists.ts";
 import { startFake, startRecords } from "../support/fake.ts";
 import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
-import { turnsOf } from "../support/turns.ts";
+import { measureTicks } from "../support/ticks.ts";
 
 const METRICS = "ada/mnist/experiments/42/metrics";
 
@@ -207,7 +207,7 @@ test("computes many series of a long list in time slices, all equal", async () =
   const shares: number[] = [];
   while (shares.length < 3 && Math.min(...shares) >= 0.3) {
     let again: unknown;
-    const { all, longest } = await turnsOf(async () => {
+    const { all, longest } = await measureTicks(async () => {
       again = (await asked()).data;
     });
     expect(again).toEqual(data);

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { BUILT } from "../support/built.ts";
-import type { Holdings } from "../support/closed-gateways.ts";
+import type { ResourceCounts } from "../support/closed-gateways.ts";
 import { TYPESCRIPT } from "../support/typescript.ts";
 
 /** More than the ten listeners of one event after which Node.js warns of a leak. */
@@ -18,7 +18,7 @@ test("closed gateways leave no listener, timer, handle or warning in their proce
     ["--expose-gc", ...TYPESCRIPT, script, join(BUILT, "dist/src/index.js"), `${GATEWAYS}`],
     { env: { PATH: process.env["PATH"], TMPDIR: tmpdir() } },
   );
-  const [first, last] = JSON.parse(stdout) as [Holdings, Holdings];
+  const [first, last] = JSON.parse(stdout) as [ResourceCounts, ResourceCounts];
   expect(first.listeners).not.toEqual({});
   expect(last.listeners).toEqual(first.listeners);
   // The first measurement may include a timer that has ended since.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { failure, sortedErrorsOf } from "../support/errors.ts";
-import { faultsOf as faultsIn } from "../support/faults-of.ts";
+import { issuesOf as faultsIn } from "../support/settings-issues.ts";
 import { startGateway } from "../support/gateway.ts";
 import { documentedProfile, profileFile, startTracker } from "../support/tracker.ts";
 import FAULTS from "./faults.json" with { type: "json" };
@@ -149,12 +149,12 @@ describe("a file that extends a built-in profile", () => {
 });
 
 describe("an invalid profile", () => {
-  const faultsOf = (text: string) => faultsIn({ UPSTREAM_PROFILE: profileFile(text) });
+  const issuesOf = (text: string) => faultsIn({ UPSTREAM_PROFILE: profileFile(text) });
 
   test.each(FAULTS)(
     "is refused at startup, with the location of each error: %s",
     (text = "", ...reported) => {
-      const problems = faultsOf(text);
+      const problems = issuesOf(text);
       expect(problems).toHaveLength(reported.length);
       for (const [index, each] of reported.entries()) {
         expect(problems[index]?.slice(0, `UPSTREAM_PROFILE: ${each}`.length)).toBe(
@@ -171,13 +171,13 @@ describe("an invalid profile", () => {
     ["keys that are unknown", many(1_000, (index) => `key${index}: 1`), "further faults: 980"],
     ["values that cannot be used", `omittedInLists: {jobs: [${"1,".repeat(500)}]}`, "further faults: 480"],
   ])("reports its first 20 errors and counts the rest: %s", (_, text, last) => {
-    const problems = faultsOf(text);
+    const problems = issuesOf(text);
     expect(problems).toHaveLength(21);
     expect(problems.at(-1)).toBe(`UPSTREAM_PROFILE: ${last}`);
   });
 
   test("is not parsed when overlong, because YAML parsing is quadratic in keys", () => {
-    expect(faultsOf(many(60_000, (index) => `key${index}: 1`))).toEqual([
+    expect(issuesOf(many(60_000, (index) => `key${index}: 1`))).toEqual([
       "UPSTREAM_PROFILE: expected at most 32768 characters, got 708890",
     ]);
   });

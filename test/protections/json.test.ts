@@ -93,7 +93,7 @@ describe("upstream JSON", () => {
   test("nested over 200 levels is null from there, and is logged once", async () => {
     const { ask, logged } = await startBeforeRuns(`{"it": ${nested(1_000, "1")}, "lr": 1}`);
     const query = `{ project(id: "ada.mnist") { experiments { nodes { name it: parameter(name: "it") { value } lr: parameter(name: "lr") { value } } } } }`;
-    for (let turn = 0; turn < 2; turn++)
+    for (let round = 0; round < 2; round++)
       expect(await ask(query)).toEqual({
         data: {
           project: {

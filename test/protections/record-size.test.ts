@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { pathIn, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
-import { longestShareOf, timesOf } from "../support/turns.ts";
+import { longestShareOf, timesOf } from "../support/ticks.ts";
 
 /* The work for a record is linear in its bytes: no nested loops over two parts of it. */
 
@@ -66,7 +66,7 @@ const many = (count: number, name: string) => upTo(count).map((index) => name + 
 const nested = (levels: number, count: number) =>
   upTo(levels).reduce<object>((values) => ({ k: values }), named(count));
 
-const STORIES: Readonly<Record<string, Case>> = {
+const STRESS_CASES: Readonly<Record<string, Case>> = {
   "parameters that a run lacks": [
     run({ declarations: named(2_000) }),
     ofRun("parameters(names: $names) { name }", { names: many(2_000, "p") }),
@@ -157,7 +157,7 @@ const STORIES: Readonly<Record<string, Case>> = {
 };
 
 describe("large requests cost hardly more than small ones for", () => {
-  test.each(Object.entries(STORIES))("%s", async (_, [answers, little, much]) => {
+  test.each(Object.entries(STRESS_CASES))("%s", async (_, [answers, little, much]) => {
     const { ask } = await start(answers);
     const send = (sent: Sent) => () => ask(sent.query, sent.lists);
     expect(await timesOf(send(little), send(much))).toBeLessThan(8);

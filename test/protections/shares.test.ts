@@ -33,7 +33,7 @@ test("at the total memory limit, refuses only callers above an equal share", asy
     env: { MAX_UPSTREAM_BYTES: "100000", MAX_UPSTREAM_WIDTH: "1" },
   });
   /** Reserves memory for one record while the service is asked for another one. */
-  const hold = (first: number, token: string) =>
+  const reserve = (first: number, token: string) =>
     askFor(
       gateway,
       `{ a: experiment(id: "ada.mnist.${first}") { status } b: experiment(id: "ada.mnist.${first + 1}") { status } }`,
@@ -41,9 +41,9 @@ test("at the total memory limit, refuses only callers above an equal share", asy
     );
   // Known tokens, because bytes of unverified callers count together.
   for (const token of ["heavy", "a", "b", "c", "d"]) await askFor(gateway, undefined, token);
-  const heavy = hold(1, "heavy");
+  const heavy = reserve(1, "heavy");
   await vi.waitUntil(() => service.seen().length === 7, LONG_TIMEOUT);
-  const light = ["a", "b", "c", "d"].map((token) => hold(3, token));
+  const light = ["a", "b", "c", "d"].map((token) => reserve(3, token));
   await vi.waitUntil(() => service.seen().length === 15, LONG_TIMEOUT);
   heavysSecond.open();
   expect(firstCodeOf(await heavy)).toBe("REQUEST_LIMIT_EXCEEDED");

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { outcomeOf } from "../support/errors.ts";
 import { startGateway } from "../support/gateway.ts";
-import { dataOf, type Row } from "./recorded-told.ts";
+import { dataOf, type Row } from "./recorded-data.ts";
 import { recordedReads } from "./recorded-server.ts";
 import { type Line, lineOf, plain, startReplay } from "../support/replay.ts";
 import rows from "./rows.json" with { type: "json" };

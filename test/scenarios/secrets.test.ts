@@ -156,7 +156,11 @@ const STATUSES = [302, 400, 401, 403, 404, 429, 500];
 const accepting: FakeResponse = { status: 201, json: { id: 77, token: NEW_TOKEN } };
 
 describe("secrets that the service repeats in its refusals are not passed on", () => {
-  const echoes = ECHOES.map(([how, echo], turn) => ({ how, echo, statuses: everyNth(STATUSES, 7, turn) }));
+  const echoes = ECHOES.map(([how, echo], offset) => ({
+    how,
+    echo,
+    statuses: everyNth(STATUSES, 7, offset),
+  }));
 
   test.each(echoes)("$how", async ({ echo, statuses }) => {
     let status = 0;

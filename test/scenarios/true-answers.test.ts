@@ -167,9 +167,9 @@ describe("when some records are unavailable,", () => {
     const { nodes } = listIn(answer, "project.experiments");
     expect(nodes).toMatchObject(nodes.map(() => ({ buildJob: { commit: "c0ffee" } })));
     // After the list, three builds and the cluster, requests remain for 15 of the 24 lists of jobs.
-    const told15 = nodes.flatMap(({ jobs }) => jobs ?? []);
+    const jobLists = nodes.flatMap(({ jobs }) => jobs ?? []);
     const jobs = { nodes: [{ nodeScheduled: { name: "node-1", memory: 5 } }] };
-    expect(told15).toEqual(Array.from({ length: 15 }, () => jobs));
+    expect(jobLists).toEqual(Array.from({ length: 15 }, () => jobs));
     expect(answer.errors).toMatchObject([
       { extensions: { code: "REQUEST_LIMIT_EXCEEDED", unsentRequests: 9, paths: { length: 9 } } },
     ]);

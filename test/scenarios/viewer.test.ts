@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { startFake, type FakeResponse } from "../support/fake.ts";
 import { RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
-import OTHERWISE from "./told-otherwise.json" with { type: "json" };
+import REJECTED_TOKENS from "./rejected-tokens.json" with { type: "json" };
 
 const LISTS = ["EXPERIMENT", "JOB", "BUILD_JOB", "GROUP", "PROJECT"];
 const BOOKMARKS = `{ viewer { username ${LISTS.map((kind) => `${kind}: bookmarks(kind: ${kind}) { totalCount }`).join(" ")} } }`;
-const TOLD = {
+const EXPECTED = {
   data: {
     viewer: { username: "ada", ...Object.fromEntries(LISTS.map((list) => [list, { totalCount: 0 }])) },
   },
@@ -34,7 +34,7 @@ async function startBookmarks(me: () => FakeResponse | Promise<FakeResponse>) {
 test("reads lists in parallel with verifying the name of a known caller", async () => {
   const current = { me: (): FakeResponse | Promise<FakeResponse> => ({ json: { username: "ada" } }) };
   const { ask, service, lists } = await startBookmarks(() => current.me());
-  expect(await ask(BOOKMARKS)).toEqual(TOLD);
+  expect(await ask(BOOKMARKS)).toEqual(EXPECTED);
   expect(service.inOrder()[0]).toBe("GET users/");
   expect(service.calls()).toEqual(CALLS);
   // The service identifies the caller only after the request for a list.
@@ -43,11 +43,11 @@ test("reads lists in parallel with verifying the name of a known caller", async 
     await asked;
     return { json: { username: "ada" } };
   };
-  expect(await ask(BOOKMARKS)).toEqual(TOLD);
+  expect(await ask(BOOKMARKS)).toEqual(EXPECTED);
   expect(service.calls()).toEqual([...CALLS, ...CALLS].toSorted());
 });
 
-test.each(OTHERWISE)(
+test.each(REJECTED_TOKENS)(
   "the viewer is null when the token $how, despite a known name",
   async ({ reported, message, details }) => {
     const current: { me: FakeResponse } = { me: { json: { username: "ada" } } };

@@ -33,19 +33,19 @@ function bodyOf({ path, label }: Request): object {
 /** A service that delays each response until the test decides its outcome, and labels its responses with the request. */
 export async function startLabelled(now: () => number) {
   const requests: Request[] = [];
-  const held: Request[] = [];
+  const pending: Request[] = [];
   const { url } = await startFake(({ path, headers }) => {
     const token = `${headers["authorization"]}`.replace("token ", "");
     const label = `${token}_${requests.length + 1}`;
     return new Promise<Reply>((reply) => {
       const request = { path, label, arrivedAt: now(), reply, answeredAt: Number.POSITIVE_INFINITY };
       requests.push(request);
-      held.push(request);
+      pending.push(request);
     });
   });
   return {
     url,
-    held: () => held.length,
+    pending: () => pending.length,
     count: () => requests.length,
     arrivedAt: (number: number) => requests[number - 1]?.arrivedAt ?? Number.NaN,
     answeredAt: (number: number) => requests[number - 1]?.answeredAt ?? Number.POSITIVE_INFINITY,
@@ -53,7 +53,7 @@ export async function startLabelled(now: () => number) {
     answeredAtOf: (path: string) => requests.find((each) => each.path.endsWith(path))?.answeredAt ?? 0,
     /** Sends the response to one of the pending requests. */
     decide: (index: number, fate: Fate): void => {
-      const [request] = held.splice(index, 1);
+      const [request] = pending.splice(index, 1);
       if (!request) return;
       const { path, label, reply } = request;
       request.answeredAt = requests.length;

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { cases } from "../support/cases.ts";
-import { metricOf } from "../support/figures.ts";
+import { metricOf } from "../support/metrics.ts";
 import { startGateway } from "../support/gateway.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { type Fate, startLabelled } from "./labelled-service.ts";
@@ -88,7 +88,7 @@ async function play(seed: number) {
   const acts: readonly (readonly [weight: number, act: () => void])[] = [
     [40, () => query(pick(TOKENS))],
     [4, () => command(pick(TOKENS))],
-    [45, () => service.decide(below(service.held()), pick(FATES))],
+    [45, () => service.decide(below(service.pending()), pick(FATES))],
     [4, () => pick([...running.values()])?.abort()],
     [7, () => advance(below(1_500))],
   ];
@@ -96,7 +96,7 @@ async function play(seed: number) {
   for (let step = 0; step < 300; step++) {
     pick(dice)();
     // Lets some ticks pass, in which requests may arrive.
-    for (let turn = below(8); turn > 0; turn--) await new Promise(setImmediate);
+    for (let round = below(8); round > 0; round--) await new Promise(setImmediate);
   }
   await vi.waitUntil(() => {
     service.decide(0, "answered");

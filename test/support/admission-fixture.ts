@@ -1,7 +1,7 @@
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { metricOf } from "./figures.ts";
+import { metricOf } from "./metrics.ts";
 import { type GatewayOptions, startGateway } from "./gateway.ts";
 import { type latch, latch as createLatch } from "./latch.ts";
 import { fakeClock } from "./fake-clock.ts";

@@ -22,7 +22,7 @@ import { JSON_BODY, operationsIn } from "./raw-requests.ts";
 /** How a caller uses its permit: `idle` sends nothing, `slow` does not read what it receives. */
 export type Use = "active" | "idle" | "slow";
 
-/** A caller at a door. */
+/** A request of a caller that needs a permit. */
 export interface Visit {
   readonly outcome: Outcome;
   /** Ends in the usual way. */
@@ -41,7 +41,7 @@ const experiment = (id: number) => `experiment(id: "ada.mnist.${id}") { status d
 const read = (id: number) => `{ ${experiment(id)} }`;
 
 /** A payload before the request for the experiment, one after it, and one more that may also be long. */
-const inChunks = (id: number) =>
+const deferred = (id: number) =>
   `{ __typename ... @defer { first: ${experiment(id)} ... @defer { second: ${experiment(id < LONG_FROM ? AT_ONCE : id + 1)} } } }`;
 
 const numberFor = (fixture: Fixture, use: Use) => fixture.next() + (use === "slow" ? LONG_FROM : 0);
@@ -111,7 +111,7 @@ const graphql = (query: string, headers: Record<string, string> = {}): Message =
   body: JSON.stringify({ query }),
 });
 
-const PIECES = { accept: "multipart/mixed" };
+const INCREMENTAL = { accept: "multipart/mixed" };
 const EVENTS = { accept: "text/event-stream" };
 
 /** A new connection, signed in by `connection_init` as browsers do. Resolves when it is open or rejected. */
@@ -179,7 +179,7 @@ const overSocket: Enter = async (fixture, who, use) => {
 };
 
 /** A query with incremental delivery over a new connection. */
-const inPiecesOverSocket: Enter = async (fixture, who, use) => {
+const incrementalOverSocket: Enter = async (fixture, who, use) => {
   const { socket, tell, closed, outcome } = await openSocket(fixture, who);
   const id = numberFor(fixture, use);
   const visit = { finish: () => fixture.release(id), leave: () => socket.terminate(), closed };
@@ -189,17 +189,17 @@ const inPiecesOverSocket: Enter = async (fixture, who, use) => {
       if (/"type":"(?:error|complete)"/.test(message.toString())) resolve(refusalIn(message.toString()));
     });
   });
-  tell({ type: "subscribe", id: `${id}`, payload: { query: inChunks(id) } });
+  tell({ type: "subscribe", id: `${id}`, payload: { query: deferred(id) } });
   return { ...visit, outcome: await Promise.race([fixture.arrived(id).then((): Outcome => "in"), refused]) };
 };
 
-/** Each door by its name. */
+/** The entry points by name. */
 export const ENTER = {
   POST: asking((id) => graphql(read(id))),
   GET: asking((id) => ({ path: `/graphql?query=${encodeURIComponent(read(id))}` })),
-  "a query in pieces": asking((id) => graphql(inChunks(id), PIECES)),
-  "a query in pieces by events": asking((id) => graphql(inChunks(id), EVENTS)),
-  "a query in pieces over a WebSocket": inPiecesOverSocket,
+  "incremental query": asking((id) => graphql(deferred(id), INCREMENTAL)),
+  "incremental query by event stream": asking((id) => graphql(deferred(id), EVENTS)),
+  "incremental query over a WebSocket": incrementalOverSocket,
   "/mcp": asking((id) => ({
     path: "/mcp",
     headers: MCP_HEADERS,
@@ -225,4 +225,4 @@ export const ENTER = {
   "subscription over a WebSocket": overSocket,
 } satisfies Record<string, Enter>;
 
-export type DoorName = keyof typeof ENTER;
+export type EntryName = keyof typeof ENTER;

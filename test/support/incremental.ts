@@ -11,7 +11,7 @@ interface Part {
 }
 
 /** A result, or a payload of one, as graphql-js 17 writes it. */
-export interface PieceJson {
+export interface PayloadJson {
   readonly data?: unknown;
   readonly errors?: readonly GraphQLFormattedError[];
   readonly pending?: readonly { readonly id: string; readonly path: Path; readonly label?: string }[];
@@ -22,7 +22,7 @@ export interface PieceJson {
 }
 
 /** Reads the parts of a `multipart/mixed` body as they arrive. */
-export async function* partsOf({ body, headers }: Response): AsyncGenerator<PieceJson> {
+export async function* partsOf({ body, headers }: Response): AsyncGenerator<PayloadJson> {
   const [, boundary = "?"] = /boundary="([^"]+)"/.exec(headers.get("content-type") ?? "") ?? [];
   const decoder = new TextDecoder();
   let text = "\r\n";
@@ -45,11 +45,11 @@ function mergeInto(target: unknown, source: unknown): unknown {
 }
 
 /** Merges payloads into one result, strictly: each payload must belong to a pending part of an existing object. */
-export function merge(payloads: readonly PieceJson[]) {
+export function merge(payloads: readonly PayloadJson[]) {
   const [first = {}, ...later] = payloads;
   const result = structuredClone({ data: first.data, errors: [...(first.errors ?? [])] });
   const pending = new Map<string, Path>();
-  const announce = ({ pending: announced = [] }: PieceJson) => {
+  const announce = ({ pending: announced = [] }: PayloadJson) => {
     for (const { id, path } of announced) {
       if (pending.has(id)) throw new Error(`${id} is announced twice`);
       pending.set(id, path);
@@ -90,12 +90,12 @@ export async function askIncrementally(
   url: string,
   body: object,
   headers: Readonly<Record<string, string>> = {},
-): Promise<PieceJson[]> {
+): Promise<PayloadJson[]> {
   const accept = "multipart/mixed, application/json";
   const response = await post(`${url}/graphql`, body, { authorization: "", accept, ...headers });
   if (!response.headers.get("content-type")?.startsWith("multipart"))
-    return [(await response.json()) as PieceJson];
-  const payloads: PieceJson[] = [];
+    return [(await response.json()) as PayloadJson];
+  const payloads: PayloadJson[] = [];
   for await (const part of partsOf(response)) payloads.push(part);
   return payloads;
 }

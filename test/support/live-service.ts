@@ -6,7 +6,7 @@ import { globalId } from "./ids.ts";
 import { LONG_TIMEOUT } from "./long-timeout.ts";
 import { quiet } from "./quiet.ts";
 import { subscribe, type Subscription } from "./subscriber.ts";
-import { reaches } from "./figures.ts";
+import { reaches } from "./metrics.ts";
 
 export interface LiveRun {
   readonly id: number;

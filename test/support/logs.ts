@@ -44,8 +44,8 @@ export async function readWindowOf({ ask }: Gateway, wanted: WantedWindow = {}):
 }
 
 /** The response of a service that sends a log in these chunks. */
-export const inPiecesOf = (pieces: Iterable<Buffer>): LogResponse => ({
-  stream: Readable.from(pieces),
+export const responseOf = (chunks: Iterable<Buffer>): LogResponse => ({
+  stream: Readable.from(chunks),
   bodyHeaders: {},
 });
 

@@ -74,10 +74,10 @@ export function spawnProgram(
     err: () => said.err,
     kill: (signal: NodeJS.Signals) => child.kill(signal),
     /** Stops reading its output without closing the pipe. */
-    holdReading: () => void child.stdout?.pause(),
-    goOnReading: () => void child.stdout?.resume(),
+    pauseReading: () => void child.stdout?.pause(),
+    resumeReading: () => void child.stdout?.resume(),
     /** Closes the pipe of its output. */
-    stopReading: () => void child.stdout?.destroy(),
+    closeOutput: () => void child.stdout?.destroy(),
     /** The first match in its output, once there is one. */
     printed: (expected: RegExp) =>
       Promise.race([

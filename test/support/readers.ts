@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { setImmediate as turnOfTheLoop } from "node:timers/promises";
+import { setImmediate as nextTick } from "node:timers/promises";
 
 /** How a caller reads the gateway's response. */
 export const READERS = ["fast", "slow", "leaving"] as const;
@@ -73,7 +73,7 @@ export async function readSlowly(
   if (!response) return null;
   await isAtRest();
   let chunks = 0;
-  return readOn(response, () => (++chunks === 1 ? isAtRest() : turnOfTheLoop()));
+  return readOn(response, () => (++chunks === 1 ? isAtRest() : nextTick()));
 }
 
 const answerTo = (sent: ReturnType<typeof request>): Promise<IncomingMessage | null> =>

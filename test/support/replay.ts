@@ -85,7 +85,7 @@ export function startReplay(lines: readonly Line[]) {
     // A Map keeps the last value of a key, so the first recording comes last.
     lines
       .toReversed()
-      .map((line) => [addressOf({ ...line, token: line.headers["Authorization"] }), toldBy(line)]),
+      .map((line) => [addressOf({ ...line, token: line.headers["Authorization"] }), responseOf(line)]),
   );
   return startFake(
     ({ method, path, headers }) =>
@@ -115,7 +115,7 @@ export function plain(address: string): readonly [path: string, parameters: read
   return [path.replace(/\/$/, ""), wanted.toSorted()];
 }
 
-function toldBy({ status, responseHeaders, text, ...line }: Line): FakeResponse {
+function responseOf({ status, responseHeaders, text, ...line }: Line): FakeResponse {
   const type = responseHeaders["content-type"];
   const headers = type === undefined ? {} : { "content-type": type };
   if ("json" in line && responseHeaders["content-encoding"] === "gzip") {

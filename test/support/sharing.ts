@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 
 import type { Gateway } from "./gateway.ts";
-import { metricOf } from "./figures.ts";
+import { metricOf } from "./metrics.ts";
 import { LONG_TIMEOUT } from "./long-timeout.ts";
 
 /** Number of reads without a request of their own. */

@@ -37,15 +37,15 @@ let longest = 0;
 /** Measures the CPU time of each tick, because other processes affect wall-clock time. */
 function watch(): void {
   let before = process.cpuUsage();
-  const turn = () => {
+  const tick = () => {
     const { user, system } = process.cpuUsage(before);
     before = process.cpuUsage();
     longest = Math.max(longest, user + system);
-    if (isWatched) setImmediate(turn);
+    if (isWatched) setImmediate(tick);
   };
   longest = 0;
   isWatched = true;
-  setImmediate(turn);
+  setImmediate(tick);
 }
 
 process.on("message", (asked) => {

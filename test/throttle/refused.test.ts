@@ -67,29 +67,29 @@ test("a refusal cancels the unsent reads of the same operation", async () => {
 
 test("reads wait out a pause within their deadline, then ramp up 1-2-4", async () => {
   let refused = 0;
-  let held: (() => void)[] = [];
+  let pending: (() => void)[] = [];
   const service = await startFake(async ({ path, method }) => {
     if (method === "POST" || (experimentIn(path) !== 42 && refused++ < 7)) return refusal(40);
-    await new Promise<void>((resolve) => held.push(resolve));
+    await new Promise<void>((resolve) => pending.push(resolve));
     return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
   });
   const { clock, advance, timers } = fakeClock();
   const gateway = await startGateway({ upstream: service, clock, env: { REQUEST_TIMEOUT_MS: "90000" } });
   const early = gateway.ask(ASK_STATUS);
-  await vi.waitUntil(() => held.length === 1, LONG_TIMEOUT);
+  await vi.waitUntil(() => pending.length === 1, LONG_TIMEOUT);
   const answer = gateway.ask(statusesOf(upTo(7)));
   await vi.waitUntil(() => refused === 7, LONG_TIMEOUT);
   await gateway.ask(STOP);
   // The response to a request that was sent before the rejection does not apply to the time after the pause.
-  held.pop()?.();
+  pending.pop()?.();
   await early;
   await vi.waitUntil(() => timers().includes(40_000), LONG_TIMEOUT);
   advance(40_000);
   for (const atATime of [1, 2, 4]) {
-    await vi.waitUntil(() => held.length >= atATime, LONG_TIMEOUT);
-    expect(held).toHaveLength(atATime);
-    const sent = held;
-    held = [];
+    await vi.waitUntil(() => pending.length >= atATime, LONG_TIMEOUT);
+    expect(pending).toHaveLength(atATime);
+    const sent = pending;
+    pending = [];
     for (const respond of sent) respond();
   }
   expect((await answer).errors).toBeUndefined();

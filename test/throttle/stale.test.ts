@@ -66,13 +66,13 @@ describe("the last known response is returned", () => {
   });
 
   test("except when the gateway itself is overloaded", async () => {
-    const held = latch();
+    const blocked = latch();
     const { gateway, fail } = await startFailing({ UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "1" });
     await askFor(gateway);
-    fail(() => held.opened.then(() => status(404)));
+    fail(() => blocked.opened.then(() => status(404)));
     const asked = [askFor(gateway, statusesOf([1, 2, 3, 4, 5])), askFor(gateway)];
     expect(firstCodeOf(await Promise.race(asked))).toBe("SERVICE_OVERLOADED");
-    held.open();
+    blocked.open();
     await Promise.all(asked);
   });
 

@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { faultsOf } from "../support/faults-of.ts";
+import { issuesOf } from "../support/settings-issues.ts";
 import { startFake } from "../support/fake.ts";
-import { reaches } from "../support/figures.ts";
+import { reaches } from "../support/metrics.ts";
 import { latch } from "../support/latch.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
@@ -242,7 +242,7 @@ describe("incompatible settings", () => {
       { UPSTREAM_PROXY: "http://proxy.example:3128" },
       { ...HTTPS, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: cert },
       { ...HTTPS, UPSTREAM_CA_FILE: key },
-    ].flatMap(faultsOf);
+    ].flatMap(issuesOf);
     expect(lines).toEqual([
       "UPSTREAM_KEY_FILE: expected the key of UPSTREAM_CERT_FILE, got none",
       "UPSTREAM_CERT_FILE: expected the certificate of UPSTREAM_KEY_FILE, got none",
@@ -258,7 +258,7 @@ describe("incompatible settings", () => {
   test("are reported with OpenSSL's reason when it does not accept them", async () => {
     // TLS does not support keys of this kind, X25519, in certificates.
     const { cert, key } = writeFiles(USELESS);
-    const [fault] = faultsOf({ ...HTTPS, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key });
+    const [fault] = issuesOf({ ...HTTPS, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key });
     expect(fault).toMatch(/^UPSTREAM_CERT_FILE: expected what OpenSSL accepts, got a fault \(ERR_SSL_\w+\)$/);
   });
 });

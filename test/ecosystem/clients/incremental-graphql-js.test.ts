@@ -5,7 +5,7 @@ import type { GraphQLFormattedError } from "graphql";
 import { expect, test } from "vitest";
 import { startFake, type FakeResponse } from "../../support/fake.ts";
 import { startGateway } from "../../support/gateway.ts";
-import { askIncrementally, nullAt, type Path, type PieceJson } from "../../support/incremental.ts";
+import { askIncrementally, nullAt, type Path, type PayloadJson } from "../../support/incremental.ts";
 import { html } from "../../support/replies.ts";
 
 /*
@@ -23,8 +23,8 @@ interface GraphqlJs {
 }
 
 interface Incremental {
-  readonly initialResult: PieceJson;
-  readonly subsequentResults: AsyncIterable<PieceJson>;
+  readonly initialResult: PayloadJson;
+  readonly subsequentResults: AsyncIterable<PayloadJson>;
 }
 
 const SDL = readFileSync(new URL("../../../schema/schema.graphql", import.meta.url), "utf8");
@@ -41,11 +41,11 @@ interface Part {
 }
 
 /** The contents of payloads, in a fixed order: the items of lists one by one, parts by path and label. */
-function heldBy(payloads: readonly PieceJson[]) {
+function contentsOf(payloads: readonly PayloadJson[]) {
   const [{ data, errors } = {}, ...later] = structuredClone(payloads);
   const pending = new Map<string, Part>();
   const items = new Map<string, number>();
-  const held: object[] = [];
+  const contents: object[] = [];
   for (const { id, ...announced } of payloads[0]?.pending ?? []) pending.set(id, announced);
   for (const payload of later) {
     for (const { id, ...announced } of payload.pending ?? []) pending.set(id, announced);
@@ -57,23 +57,23 @@ function heldBy(payloads: readonly PieceJson[]) {
         path: id === undefined ? path : [...path, ...subPath],
         ...(label !== undefined && { label }),
       };
-      if (!part.items) held.push({ ...of, data: part.data, ...(part.errors && { errors: part.errors }) });
-      else for (const error of part.errors ?? []) held.push({ error });
+      if (!part.items) contents.push({ ...of, data: part.data, ...(part.errors && { errors: part.errors }) });
+      else for (const error of part.errors ?? []) contents.push({ error });
       for (const item of part.items ?? []) {
         const list = id === undefined ? path.slice(0, -1) : path;
         const next = items.get(list.join()) ?? Number(id === undefined ? path.at(-1) : -1);
         items.set(list.join(), next + 1);
-        held.push({ ...of, path: id === undefined ? [...list, next] : list, item });
+        contents.push({ ...of, path: id === undefined ? [...list, next] : list, item });
       }
     }
     for (const { id, ...completed } of (payload as { completed?: readonly Part[] }).completed ?? [])
-      held.push({ ...pending.get(id ?? ""), ...completed, isCompleted: true });
+      contents.push({ ...pending.get(id ?? ""), ...completed, isCompleted: true });
   }
   const flags = new Set(payloads.slice(0, -1).map(({ hasNext }) => hasNext));
-  const asText = held.map((part) => JSON.stringify(part, sortKeys)).toSorted();
+  const asText = contents.map((part) => JSON.stringify(part, sortKeys)).toSorted();
   return {
     first: { data, ...(errors && { errors }) },
-    held: asText.map((text) => JSON.parse(text) as object),
+    contents: asText.map((text) => JSON.parse(text) as object),
     hasNext: [...flags, payloads.at(-1)?.hasNext],
   };
 }
@@ -90,10 +90,10 @@ const orMore = (part: object): object =>
 /** The result of graphql-js for the data and errors of a complete result. */
 async function answerOf(
   graphql: GraphqlJs,
-  { data, errors = [] }: PieceJson,
+  { data, errors = [] }: PayloadJson,
   source: string,
   variableValues: object,
-): Promise<readonly PieceJson[]> {
+): Promise<readonly PayloadJson[]> {
   const failures = new Map(
     errors.map(({ message, path = [], extensions }) => [path.join(), [path, message, extensions] as const]),
   );
@@ -127,7 +127,7 @@ async function answerOf(
   const payloads = [result.initialResult];
   for await (const payload of result.subsequentResults) payloads.push(payload);
   // As it is sent.
-  return JSON.parse(JSON.stringify(payloads)) as readonly PieceJson[];
+  return JSON.parse(JSON.stringify(payloads)) as readonly PayloadJson[];
 }
 
 function set(root: unknown, path: Path, value: unknown): void {
@@ -205,11 +205,11 @@ test.each<[string, string, Differs?]>([
     askIncrementally(
       url,
       { query, variables: { later } },
-      { authorization: "token t", "x-request-id": "story", accept },
+      { authorization: "token t", "x-request-id": "request-1", accept },
     );
   const [answer = {}] = await ask("application/json", false);
   const errors = answer.errors?.map((error) => ({ ...error, path: failsAt ?? error.path }));
-  const whole = { ...answer, ...(errors && { errors }) } as PieceJson;
+  const whole = { ...answer, ...(errors && { errors }) } as PayloadJson;
   for (const [accept, graphql] of [
     ["multipart/mixed;deferSpec=20220824", older],
     ["multipart/mixed;incrementalSpec=v0.2", newer],
@@ -218,8 +218,8 @@ test.each<[string, string, Differs?]>([
     const reference = await answerOf(graphql as unknown as GraphqlJs, whole, query, { later: true });
     const [path, of] = [failsAt, answer.errors?.[0]?.path].map((each) => JSON.stringify(each ?? null));
     const reported = JSON.stringify(reference).replaceAll(`"path":${path}`, `"path":${of}`);
-    const [own, expected] = [heldBy(await ask(accept, true)), heldBy(JSON.parse(reported))];
+    const [own, expected] = [contentsOf(await ask(accept, true)), contentsOf(JSON.parse(reported))];
     const mayHaveMore = repeats && graphql === newer;
-    expect(own).toEqual(mayHaveMore ? { ...expected, held: expected.held.map(orMore) } : expected);
+    expect(own).toEqual(mayHaveMore ? { ...expected, contents: expected.contents.map(orMore) } : expected);
   }
 });

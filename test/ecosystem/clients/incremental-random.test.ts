@@ -14,17 +14,17 @@ import { expect, test } from "vitest";
 import { cases } from "../../support/cases.ts";
 import { startDemoService, still, tokenOf } from "../../support/demo-gateway.ts";
 import { startGateway } from "../../support/gateway.ts";
-import { askIncrementally, type PieceJson } from "../../support/incremental.ts";
+import { askIncrementally, type PayloadJson } from "../../support/incremental.ts";
 import { deferral, UNSTEADY } from "../../support/random-deferral.ts";
 import { EXISTING_ROOTS, operation, VARIABLES } from "../../support/random-operations.ts";
 
 /** Merges the payloads of a document as a client does. */
-type Client = (document: string, payloads: readonly PieceJson[]) => unknown;
+type Client = (document: string, payloads: readonly PayloadJson[]) => unknown;
 
 /** A handler of Apollo Client, with the methods that are used here. */
 interface Handler {
   readonly startRequest: (request: { query: ReturnType<typeof gql> }) => {
-    readonly handle: (cacheData: undefined, payload: PieceJson) => { readonly data?: unknown };
+    readonly handle: (cacheData: undefined, payload: PayloadJson) => { readonly data?: unknown };
   };
 }
 
@@ -53,10 +53,10 @@ const urql: Client = (document, [first, ...others]) => {
 };
 
 /** The page around GraphiQL. Its script is served for all other paths. */
-const page = async (payloads: readonly PieceJson[]): Promise<unknown> => {
+const page = async (payloads: readonly PayloadJson[]): Promise<unknown> => {
   let data: unknown;
   const { answersOf } = globalThis as unknown as {
-    answersOf: (payloads: AsyncIterable<PieceJson>) => AsyncIterable<PieceJson>;
+    answersOf: (payloads: AsyncIterable<PayloadJson>) => AsyncIterable<PayloadJson>;
   };
   const all = async function* () {
     yield* payloads;
@@ -66,7 +66,7 @@ const page = async (payloads: readonly PieceJson[]): Promise<unknown> => {
 };
 
 /** Whether a streamed list is within another. Apollo Client gives each deferred fragment a label. */
-function hasNestedStreams(payloads: readonly PieceJson[]): boolean {
+function hasNestedStreams(payloads: readonly PayloadJson[]): boolean {
   const pending = payloads.flatMap((payload) => payload.pending ?? []);
   const lists = pending.filter(({ label }) => label === undefined).map(({ path }) => `${path.join()},`);
   return lists.some((outer) => lists.some((inner) => inner !== outer && inner.startsWith(outer)));
@@ -76,7 +76,7 @@ const at = (data: unknown, path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>((object, key) => Object(object ?? {})[key], data);
 
 /** Whether a list has the name of a later field elsewhere, which Apollo Client 4.3 then treats as a streamed list. */
-function hasNamesakes(payloads: readonly PieceJson[]): boolean {
+function hasNamesakes(payloads: readonly PayloadJson[]): boolean {
   const pending = payloads.flatMap((payload) => payload.pending ?? []);
   const parts = payloads.flatMap((payload) => payload.incremental ?? []);
   return parts.some(({ id, data }) => {

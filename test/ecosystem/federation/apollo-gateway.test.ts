@@ -1,7 +1,7 @@
 import { onTestFinished, vi } from "vitest";
 import { importSnippet } from "../recipes/snippet.ts";
 import type { StartRouter } from "./graph.ts";
-import { tellStories } from "./scenarios.ts";
+import { routerTests } from "./scenarios.ts";
 
 // By default, it detects the cloud it runs in and sends metrics of the machine to its vendor.
 vi.stubEnv("APOLLO_TELEMETRY_DISABLED", "true");
@@ -22,4 +22,4 @@ const startRouter: StartRouter = async (supergraph) => {
   return url;
 };
 
-tellStories(startRouter);
+routerTests(startRouter);

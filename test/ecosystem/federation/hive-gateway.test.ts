@@ -4,7 +4,7 @@ import { isFull } from "../../support/cases.ts";
 import { listen } from "../../support/listen.ts";
 import { importSnippet } from "../recipes/snippet.ts";
 import { startGraph, type StartRouter } from "./graph.ts";
-import { codesOf, tellStories } from "./scenarios.ts";
+import { codesOf, routerTests } from "./scenarios.ts";
 import { NOTES } from "./subgraphs.ts";
 
 /** The function of the page. */
@@ -45,7 +45,7 @@ const NOT_NULLABLE = NOTES.replace("[Run]", "[Run!]");
 // Bugs that docs/federation.md lists. When one is fixed, its test fails and can be removed with its row there.
 describe("with Hive Router's planner", () => {
   // Without FULL, another router represents it.
-  if (isFull) tellStories(startRouter);
+  if (isFull) routerTests(startRouter);
 
   test("a subgraph sorted before the gateway cannot narrow runs to kinds", async () => {
     const query = "{ pinnedRuns { status ... on Job { buildJob { uniqueName } } } }";

@@ -20,7 +20,7 @@ export const codesOf = ({ errors = [] }: Answer<unknown>): Record<string, unknow
   Object.fromEntries(errors.map(({ path = [], extensions }) => [path.join("."), extensions["code"]]));
 
 /** Tests that pass with every router. */
-export function tellStories(startRouter: StartRouter): void {
+export function routerTests(startRouter: StartRouter): void {
   test("one query reaches the experiments behind the models, their builds, and the notes on both", async () => {
     const { ask, calls } = await startGraph(startRouter, { models: MODELS });
     const answer = await ask(`{
@@ -209,7 +209,7 @@ export function tellStories(startRouter: StartRouter): void {
       models: [...MODELS, ["lost", "archived", "ada.mnist.9999"], ["mistaken", "archived", "on my laptop"]],
     });
     const query = "{ models { name trainedBy { status notes } } }";
-    const answer = await ask(query, { requestId: "story-7" });
+    const answer = await ask(query, { requestId: "request-7" });
     expect(answer.data).toEqual({
       models: [
         { name: "digits", trainedBy: { status: "SUCCEEDED", notes: ["about Experiment:ada/mnist/42"] } },
@@ -225,7 +225,7 @@ export function tellStories(startRouter: StartRouter): void {
     expect(answer.errors?.find(({ extensions }) => extensions["code"] === "NOT_FOUND")).toMatchObject({
       message: expect.stringMatching(/^Not found: \w+\.mnist\.experiments\.\d+\.$/),
       extensions: {
-        requestId: "story-7",
+        requestId: "request-7",
         upstream: { method: "GET", route: "{owner}/{project}/experiments/{id}/", status: 404 },
       },
     });

@@ -51,13 +51,13 @@ function createExplainPanel({ isOpen, onToggle }) {
   /** The requests that each row shows. @type {WeakMap<Element, { requests: Requests, unfold?: () => void }>} */
   const about = new WeakMap();
   /** The row whose details are shown. @type {Element | null} */
-  let told = null;
+  let described = null;
 
   /** Places the details beside their row, which scrolls. The details are hidden while the row is out of view. */
   const place = () => {
-    const { top = 0, bottom = 0, left = 0 } = told?.getBoundingClientRect() ?? {};
+    const { top = 0, bottom = 0, left = 0 } = described?.getBoundingClientRect() ?? {};
     const seen = body.getBoundingClientRect();
-    tooltip.hidden = told === null || bottom <= seen.top || top >= seen.bottom;
+    tooltip.hidden = described === null || bottom <= seen.top || top >= seen.bottom;
     const { height, width } = tooltip.getBoundingClientRect();
     // Beside the panel, so that the waterfall stays visible, or above the row if there is no room.
     const isBeside = left - width > MARGIN;
@@ -68,8 +68,8 @@ function createExplainPanel({ isOpen, onToggle }) {
 
   /** Shows the details of a row, or none. @param {Element | null} row */
   const tell = (row) => {
-    told?.removeAttribute("aria-describedby");
-    told = row;
+    described?.removeAttribute("aria-describedby");
+    described = row;
     const { requests } = (row && about.get(row)) ?? {};
     if (requests) tooltip.replaceChildren(...detailsOf(requests));
     row?.setAttribute("aria-describedby", tooltip.id);

@@ -1,11 +1,11 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { metricOf, reaches, settled } from "../support/figures.ts";
+import { metricOf, reaches, settled } from "../support/metrics.ts";
 import { startRaw, wireOf } from "./framing.ts";
 import { openRaw } from "../http/raw-socket.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
-import { startHolding, startHoldingRecords } from "../support/holding.ts";
+import { startDelayed, startDelayedRecords } from "../support/delayed-service.ts";
 import {
   ASK_STATUS,
   askFor,
@@ -33,7 +33,7 @@ describe("many requests on one closed connection", () => {
     let isLong = true;
     const half = { framing: "content-length", encoding: "none", connection: "kept" } as const;
     const service = await startRaw(({ send }) =>
-      send(wireOf(half, Buffer.from("half and half"), isLong ? "held" : null)),
+      send(wireOf(half, Buffer.from("half and half"), isLong ? "stalled" : null)),
     );
     const gateway = await startGateway({ upstream: service });
     const leave = pipeline(
@@ -52,15 +52,15 @@ describe("many requests on one closed connection", () => {
   });
 
   test("are cancelled upstream, including those queued behind another", async () => {
-    const { url, held } = await startHolding();
+    const { url, pending } = await startDelayed();
     const gateway = await startGateway({ upstream: { url } });
     const request = (id: number) =>
       `GET /graphql?query=${encodeURIComponent(statusOf(id))} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t\r\n\r\n`;
     const leave = pipeline(gateway, request(1) + request(2), 1);
-    await vi.waitUntil(() => held.length === 2, LONG_TIMEOUT);
+    await vi.waitUntil(() => pending.length === 2, LONG_TIMEOUT);
     leave();
     await vi.waitFor(
-      () => expect(held.map(({ destroyed }) => destroyed)).toEqual([true, true]),
+      () => expect(pending.map(({ destroyed }) => destroyed)).toEqual([true, true]),
       LONG_TIMEOUT,
     );
   });
@@ -106,7 +106,7 @@ describe("callers that do not read a long response", () => {
 
 test("callers that disconnect before execution release permits and memory, also for events", async () => {
   const gateway = await startGateway({
-    upstream: await startHolding(),
+    upstream: await startDelayed(),
     env: { MAX_UPSTREAM_BYTES: "400000" },
   });
   const query = "{ __typename }";
@@ -127,7 +127,7 @@ test("callers that disconnect before execution release permits and memory, also 
 });
 
 test("callers that disconnect while waiting for a connection free the queue", async () => {
-  const service = await startHoldingRecords();
+  const service = await startDelayedRecords();
   const gateway = await startGateway({
     upstream: service,
     env: { UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "3" },

@@ -5,32 +5,32 @@ import { experimentIn, RUNNING_RECORD } from "./one-read.ts";
 import { LONG_TIMEOUT } from "./long-timeout.ts";
 
 /** A service that delays each response until the test releases it. */
-export async function startHolding() {
-  const held: ServerResponse[] = [];
-  const url = await listen((_, response) => void held.push(response));
-  return { url, held };
+export async function startDelayed() {
+  const pending: ServerResponse[] = [];
+  const url = await listen((_, response) => void pending.push(response));
+  return { url, pending };
 }
 
 /** A service that delays the response to each request until the test releases it. */
-export async function startHoldingRecords() {
-  const held: { readonly token: string; readonly id: number; readonly response: ServerResponse }[] = [];
+export async function startDelayedRecords() {
+  const pending: { readonly token: string; readonly id: number; readonly response: ServerResponse }[] = [];
   /** The tokens of all requests so far, in the order of arrival. */
   const seen: string[] = [];
   const url = await listen((request, response) => {
     const token = `${request.headers.authorization}`.replace("token ", "");
     seen.push(token);
-    held.push({ token, id: experimentIn(request.url), response });
+    pending.push({ token, id: experimentIn(request.url), response });
   });
-  const release = (count = held.length) => {
-    for (const { id, response } of held.splice(0, count)) {
+  const release = (count = pending.length) => {
+    for (const { id, response } of pending.splice(0, count)) {
       response.setHeader("content-type", "application/json").end(JSON.stringify({ ...RUNNING_RECORD, id }));
     }
   };
   return {
     url,
     seen: () => seen,
-    count: () => held.length,
-    arrived: (count: number) => vi.waitUntil(() => held.length >= count, LONG_TIMEOUT),
+    count: () => pending.length,
+    arrived: (count: number) => vi.waitUntil(() => pending.length >= count, LONG_TIMEOUT),
     release,
     /** Responds to all requests until these promises are fulfilled. */
     releaseUntil: async <Value>(all: readonly Promise<Value>[]): Promise<Value[]> => {

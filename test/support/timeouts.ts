@@ -9,11 +9,11 @@ import { within } from "./machine.ts";
 
 /** Browsers, installations, dozens of processes, full heaps. */
 const MINUTES =
-  /\/(?:browser|deploy|ecosystem|examples|memory|nodes|package)\/|\/(?:build|built-demo|contributing|framing|plans|process|same-answers|schema-care|tracing|worst)\.test/;
+  /\/(?:browser|deploy|ecosystem|examples|memory|nodes|package)\/|\/(?:build|built-demo|contributing|framing|plans|process|same-answers|schema-compatibility|tracing|worst)\.test/;
 
 /** Tests of several seconds, with processes, or with deadlines that expire and are longer on a slow machine (`withDeadline`). */
 const SLOW =
-  /\/(?:agents|docs|incremental|recorded|scenarios)\/|\/faults\/(?!fairness|bounds)|\/(?:access|compression|admission|drain|explain|faults|host|in-flight|kept|keep-alive|large|left-out|long-logs|many-runs|many-subscriptions|missing|never-twice|outcome|paced|plan|propagation|random-commands|retries|sockets|streams|timeouts|web-socket-floods|whole-lists)\.test/;
+  /\/(?:agents|docs|incremental|recorded|scenarios)\/|\/faults\/(?!fairness|bounds)|\/(?:access|compression|admission|drain|explain|faults|host|in-flight|cache|poll-memory|keep-alive|large|left-out|long-logs|many-runs|many-subscriptions|missing|never-twice|outcome|rate-limit|plan|propagation|random-commands|retries|sockets|streams|timeouts|web-socket-floods|whole-lists)\.test/;
 
 /** Property tests, which run all their cases with `FULL=1`. */
 const PROPERTIES = /\/(?:lists|logs|metrics)\/|\/(?:every-command|json-answers|tokens)\.test/;

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { Seen, FakeResponse } from "../support/fake.ts";
 import { readRecording } from "../support/replay.ts";
-import { errorsIn, startDownloads } from "./taking.ts";
+import { errorsIn, startDownloads } from "./download-client.ts";
 
 const FILE = Buffer.from("0123456789");
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { BREAKER, counted, holdWindows, inTurn, startBreakable } from "./breakable.ts";
+import { BREAKER, counted, freezeWindows, inSequence, startBreakable } from "./breakable.ts";
 import { cases } from "../support/cases.ts";
 import { reset, say } from "./faults.ts";
-import { metricOf, reaches } from "../support/figures.ts";
+import { metricOf, reaches } from "../support/metrics.ts";
 import { statusOf } from "../support/one-read.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { begin } from "../support/readers.ts";
@@ -11,7 +11,7 @@ const env = { UPSTREAM_RETRIES: "2" };
 
 describe("retries of reads", () => {
   beforeEach(() => {
-    holdWindows();
+    freezeWindows();
     // Without a pause.
     vi.spyOn(Math, "random").mockReturnValue(0);
     onTestFinished(() => void vi.restoreAllMocks());
@@ -69,7 +69,7 @@ describe("retries of reads", () => {
     await many(150);
     service.fail(/./, reset);
     // The circuit stays closed, because most exchanges succeeded.
-    expect(counted(await inTurn(50, one))).toEqual({ UPSTREAM_UNAVAILABLE: 50 });
+    expect(counted(await inSequence(50, one))).toEqual({ UPSTREAM_UNAVAILABLE: 50 });
     const more = service.calls().length - 200;
     expect(more).toBeGreaterThanOrEqual(15);
     expect(more).toBeLessThanOrEqual(23);

@@ -9,7 +9,7 @@ import { TYPESCRIPT } from "./support/typescript.ts";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const committed = readFileSync(join(ROOT, "schema/subgraph.graphql"), "utf8");
 
-const script = join(ROOT, "schema/care.ts");
+const script = join(ROOT, "schema/compatibility.ts");
 
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 

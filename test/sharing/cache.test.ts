@@ -148,10 +148,10 @@ describe("a caller's Cache-Control", () => {
     ["max-age=0, No-Cache, no-store", 2],
     ["max-age=60, no-cached", 1],
   ])("%s returns version %d, and later operations get nothing older", async (value, newer) => {
-    let turn = 0;
+    let round = 0;
     const service = await startFake(() => {
-      turn++;
-      return { json: { ...RUNNING_RECORD, description: `version ${turn}` } };
+      round++;
+      return { json: { ...RUNNING_RECORD, description: `version ${round}` } };
     });
     const { gateway } = await startKeeping(service);
     const version = async (headers = {}) =>
@@ -165,15 +165,15 @@ describe("a caller's Cache-Control", () => {
 
   test("no-cache is not undone by an older request that completes later", async () => {
     const first = latch();
-    let turn = 0;
+    let round = 0;
     const service = await startFake(async () => {
-      const version = ++turn;
+      const version = ++round;
       if (version === 1) await first.opened;
       return { json: { ...RUNNING_RECORD, last_status: version === 1 ? "running" : "succeeded" } };
     });
     const { gateway } = await startKeeping(service);
     const older = askFor(gateway);
-    await vi.waitUntil(() => turn === 1, LONG_TIMEOUT);
+    await vi.waitUntil(() => round === 1, LONG_TIMEOUT);
     const succeeded = { data: { experiment: { status: "SUCCEEDED" } } };
     const headers = { "cache-control": "no-cache" };
     expect(await gateway.ask(ASK_STATUS, {}, { headers })).toEqual(succeeded);

@@ -1,20 +1,20 @@
 /** The CPU time of some work, and of its longest tick of the event loop, in microseconds. */
-export async function turnsOf(work: () => Promise<unknown>): Promise<{ all: number; longest: number }> {
+export async function measureTicks(work: () => Promise<unknown>): Promise<{ all: number; longest: number }> {
   let isDone = false;
   let all = 0;
   let longest = 0;
   let before = process.cpuUsage();
-  const turn = () => {
+  const tick = () => {
     const { user, system } = process.cpuUsage(before);
     before = process.cpuUsage();
     all += user + system;
     longest = Math.max(longest, user + system);
-    if (!isDone) setImmediate(turn);
+    if (!isDone) setImmediate(tick);
   };
-  setImmediate(turn);
+  setImmediate(tick);
   await work();
   isDone = true;
-  turn();
+  tick();
   return { all, longest };
 }
 
@@ -23,7 +23,7 @@ export async function longestShareOf(work: () => Promise<unknown>): Promise<numb
   const shares: number[] = [];
   // A garbage collection may occur in one of them.
   while (shares.length < 3) {
-    const { all, longest } = await turnsOf(work);
+    const { all, longest } = await measureTicks(work);
     shares.push(longest / all);
   }
   return Math.min(...shares);
