@@ -85,8 +85,8 @@ const ANOTHER = "schema/released.graphql: expected the subgraph of the tag v1.0.
 test.each<[string, Repository, string, string?]>([
   ["without a release", { now: committed }, "No release to compare the schema with."],
   ["in a clone without tags", { released: committed, tagged: null, now: ADDED }, NOTHING],
-  ["where the tag has another schema", { released: ADDED, tagged: committed, now: ADDED }, NOTHING, ANOTHER],
-  ["where something was only added", { released: committed, now: ADDED }, NOTHING],
+  ["with another schema in the tag", { released: ADDED, tagged: committed, now: ADDED }, NOTHING, ANOTHER],
+  ["after an addition", { released: committed, now: ADDED }, NOTHING],
 ])("%s, the schema is compared with the available release", (_, repository, said, problem) => {
   expect(check(repository)).toEqual({ passes: !problem, said: [said], problems: problem ? [problem] : [] });
 });

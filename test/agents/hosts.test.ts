@@ -78,7 +78,7 @@ const trusting = (...documents: readonly string[]) =>
 
 describe("strict hosts", () => {
   test.each([
-    ["the shipped operations", {}],
+    ["the bundled operations", {}],
     [
       "trusted documents with any type of variable",
       {
@@ -102,7 +102,7 @@ describe("strict hosts", () => {
     expect(tools.flatMap(({ name, inputSchema }) => refusedOf(name, inputSchema as Schema))).toEqual([]);
   });
 
-  test("receive all shipped tools in at most 36,000 characters", async () => {
+  test("receive all bundled tools in at most 36,000 characters", async () => {
     const { client } = await startAgent({ env: { MCP: "write" } });
     expect(JSON.stringify((await client.listTools()).tools).length).toBeLessThanOrEqual(36_000);
   });

@@ -117,7 +117,7 @@ test("null inside an argument clears a value unless it has a default", async () 
 });
 
 describe("the tools of trusted documents", () => {
-  test("replace the shipped tools, and agents can run no others", async () => {
+  test("replace the bundled tools, and agents can run no others", async () => {
     const { names, use, calls, client } = await start({
       TRUSTED_DOCUMENTS: fileURLToPath(OURS),
       MCP: "write",
@@ -237,7 +237,7 @@ describe("the schema", () => {
     expect((await use("graphql_query", { query: "{ jo }" })).text).not.toContain("Did you mean");
   });
 
-  test("uses the configured type names, as do the shipped operations", async () => {
+  test("uses the configured type names, as do the bundled operations", async () => {
     const { client, use, names } = await start({ TYPE_NAMES: "Experiment=Trial,Node=Machine", MCP: "write" });
     const { text } = await use("graphql_schema", { types: ["Trial"] });
     expect(text).toContain("type Trial implements");

@@ -23,7 +23,7 @@ test("returns differences with one request per run", async () => {
   expect(service.calls()).toEqual(["GET ada/mnist/experiments/1/", "GET ada/mnist/experiments/2/"]);
 });
 
-test("returns equal values on request, and null where a run has none", async () => {
+test("returns equal values on request, and null if a run has none", async () => {
   const { ask } = await startComparing();
   const { data } = await ask(`{
     compareExperiments(ids: ["ada.mnist.2", "ada.mnist.1", "ada.mnist.2"], onlyDifferences: false) {
@@ -95,7 +95,7 @@ const nothingInCommon = (index: number) =>
 const longList = () => ({ list: Array.from({ length: 2_000 }, (_, index) => [index, [index]]) });
 
 test.each([
-  ["many runs that have nothing in common", 100, nothingInCommon, true, { length: 50_000 }],
+  ["many runs without common values", 100, nothingInCommon, true, { length: 50_000 }],
   ["lists of many runs", 50, longList, false, [{ differs: false }]],
 ] as const)("compares %s in time slices", async (_, count, declared, onlyDifferences, parameters) => {
   const rows = Array.from({ length: count }, (__, index) =>

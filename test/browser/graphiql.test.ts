@@ -111,7 +111,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await answerOf(page).getByText("UNAUTHENTICATED").first().waitFor();
   });
 
-  test("ends streams and clears responses on sign-out, also for the next user", async () => {
+  test("ends streams and clears responses on sign-out, including for the next user", async () => {
     const states: Record<string, string> = { ada: "running", bob: "scheduled" };
     const nameOf = ({ headers }: Seen) => String(headers["authorization"]).replace("token ", "");
     const service = await startFake((seen) => {

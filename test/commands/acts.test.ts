@@ -33,7 +33,7 @@ describe("commands without a documented response accept and ignore", () => {
     ["nothing, with 204", { status: 204, text: "" }],
     ["a record, with 201", { status: 201, json: { id: 900, unique_name: "bob.secret.900" } }],
     ["a page without a body", html(200, "")],
-    ["what says gzip and is none", { text: "Sorry", headers: { "content-encoding": "gzip" } }],
+    ["an invalid body labelled gzip", { text: "Sorry", headers: { "content-encoding": "gzip" } }],
   ] satisfies [string, FakeResponse][])("%s", async (_, reported) => {
     const { ask, logged, service } = await startBefore(() => reported);
     for (const command of silentCommands) {

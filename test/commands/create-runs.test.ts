@@ -135,7 +135,7 @@ describe("a new run", () => {
     expect(sent()).toEqual([["POST ada/mnist/experiments", { config: TEXT.config, declarations }]]);
   });
 
-  test("of a group sends its specification object as text with equal values", async () => {
+  test("of a group sends its specification object as a string with equal values", async () => {
     const { create, sent } = await start("polyaxon-0.4");
     const values = [1e-7, 1.5e-7, 3, 'a"1e-7', "\u009f"];
     const specification = { kind: "group", hptuning: { matrix: { lr: { values } } }, run: { cmd: "x" } };
@@ -179,7 +179,7 @@ describe("a new run", () => {
     });
   });
 
-  test("counts towards its caller's memory before its text is parsed", async () => {
+  test("counts towards its caller's memory before its YAML is parsed", async () => {
     const { create, sent } = await start("polyaxon-0.4", undefined, { MAX_UPSTREAM_BYTES: "1000000" });
     const specificationText = `kind: experiment\nrun: x\na: [${"1,".repeat(5_500)}]`;
     const message =

@@ -12,7 +12,7 @@ const RECORD = `mutation ($values: [MetricValueInput!]!) {
 }`;
 
 test.each([
-  ["of no value", [], "records[1].values: expected at least one metric, got none"],
+  ["without a value", [], "records[1].values: expected at least one metric, got none"],
   [
     "with a name twice",
     ["loss", "epoch", "loss"],
@@ -104,7 +104,7 @@ test("records several records in their order with one request each", async () =>
   expect(service.inOrder()).toEqual([POST, POST, POST]);
 });
 
-test("records the others if the service refuses the values of one", async () => {
+test("records the others if the service rejects the values of one", async () => {
   const { results, service } = await record(3, { 2: detail(400, "Odd.") });
   expect(results).toEqual([done(0), failed("REFUSED", "BAD_USER_INPUT", "Odd."), done(2)]);
   expect(service.inOrder()).toEqual([POST, POST, POST]);
@@ -121,7 +121,7 @@ test.each<[FakeResponse, Result]>([
   expect(service.inOrder()).toEqual([POST, POST]);
 });
 
-test("says of each record that the run does not exist", async () => {
+test("reports for each record that the run does not exist", async () => {
   const { results, service } = await record(2, { 1: detail(404, "Not found.") });
   expect(results?.map(({ outcome, code }) => [outcome, code])).toEqual([
     ["NOT_FOUND", "NOT_FOUND"],
@@ -130,7 +130,7 @@ test("says of each record that the run does not exist", async () => {
   expect(service.inOrder()).toEqual([POST]);
 });
 
-test("sends no record that the rate limit of metrics would certainly refuse", async () => {
+test("sends no record that the rate limit of metrics would certainly reject", async () => {
   const { results, service } = await record(23, {}, { ...RELEASE_04, UPSTREAM_RETRIES: "2" });
   const sent = service.inOrder().length;
   // On a slow machine, twenty take longer than a second.
@@ -140,7 +140,7 @@ test("sends no record that the rate limit of metrics would certainly refuse", as
     expect(result).toMatchObject({ outcome: "NOT_SENT", code: "RATE_LIMITED", retryAfterSeconds: 1 });
 });
 
-test("stops at a 429 and tells when to go on", async () => {
+test("stops at a 429 and reports when to continue", async () => {
   const throttled = { ...detail(429, "Slow."), headers: { "retry-after": "7" } };
   const { results, service } = await record(3, { 2: throttled }, RELEASE_04);
   expect(results?.map(({ outcome, retryAfterSeconds }) => [outcome, retryAfterSeconds])).toEqual([
@@ -151,7 +151,7 @@ test("stops at a 429 and tells when to go on", async () => {
   expect(service.inOrder()).toEqual([POST, POST]);
 });
 
-test("sends what the operation may still request", async () => {
+test("sends records up to the operation's request limit", async () => {
   const { results, service } = await record(3, {}, { MAX_UPSTREAM_REQUESTS: "2" });
   expect(results?.map(({ outcome, code }) => [outcome, code])).toEqual([
     ["DONE", null],

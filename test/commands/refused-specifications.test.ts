@@ -90,7 +90,7 @@ test.each(TEXTS)(
   },
 );
 
-test("keeps the kind and version of a build whose form is converted", async () => {
+test("keeps the kind and version of a build whose format is converted", async () => {
   const service = await startAccepting();
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const specification = { kind: "build", build: { image: "a", kind: "job", version: 7 } };

@@ -177,9 +177,9 @@ describe("a command is sent once with an unknown outcome when", () => {
   };
 
   test.each<[string, typeof oneOfEach, (response: ServerResponse) => unknown]>([
-    ["the connection ends without an answer", oneOfEach, (response) => response.destroy()],
+    ["the connection ends without a response", oneOfEach, (response) => response.destroy()],
     ["the connection is reset", oneOfEach, (response) => response.socket?.resetAndDestroy()],
-    ["the connection breaks in the middle of an answer that is read", answering, breakInTheMiddle],
+    ["the connection breaks in the middle of a response that is read", answering, breakInTheMiddle],
   ])("%s", async (_, these, fail) => {
     const service = await startFailing(fail);
     expect(await sendEach(service.url, these)).toEqual(allFail(these, OUT_OF_REACH, UNKNOWN));
@@ -187,10 +187,10 @@ describe("a command is sent once with an unknown outcome when", () => {
   });
 
   test.each([
-    ["its answer takes too long to begin", oneOfEach, "UPSTREAM_HEADERS_TIMEOUT_MS", ""],
-    ["its answer takes too long", oneOfEach, "UPSTREAM_TIMEOUT_MS", ""],
-    ["an answer that is read does not end in time", answering, "UPSTREAM_TIMEOUT_MS", `{"id": `],
-    ["the time of the request is over", oneOfEach, "REQUEST_TIMEOUT_MS", ""],
+    ["its response takes too long to begin", oneOfEach, "UPSTREAM_HEADERS_TIMEOUT_MS", ""],
+    ["its response takes too long", oneOfEach, "UPSTREAM_TIMEOUT_MS", ""],
+    ["a response that is read does not end in time", answering, "UPSTREAM_TIMEOUT_MS", `{"id": `],
+    ["the deadline of the request has passed", oneOfEach, "REQUEST_TIMEOUT_MS", ""],
   ])("%s", async (_, these, setting, begun) => {
     await withDeadline(async (deadlineMs) => {
       const service = await startFailing((response) => begun && response.write(begun));
@@ -205,7 +205,10 @@ describe("a command is sent once with an unknown outcome when", () => {
 describe("a command has not happened when", () => {
   test.each([
     ["nobody listens", async () => "http://127.0.0.1:1"],
-    ["no secure connection comes about", async () => (await startAccepting()).url.replace("http:", "https:")],
+    [
+      "no secure connection is established",
+      async () => (await startAccepting()).url.replace("http:", "https:"),
+    ],
   ])("%s", async (_, start) => {
     expect(await sendEach(await start(), oneOfEach)).toEqual(allFail(oneOfEach, OUT_OF_REACH));
   });
@@ -226,7 +229,7 @@ describe("a command has not happened when", () => {
     expect(service.inOrder()).toEqual(["POST ada/mnist/experiments/3/stop"]);
   });
 
-  test("the request times out before its turn", async () => {
+  test("the request times out in the queue", async () => {
     await withDeadline(async (deadlineMs) => {
       const service = await startFailing(() => {});
       const env = { ...RETRYING, REQUEST_TIMEOUT_MS: `${deadlineMs}` };

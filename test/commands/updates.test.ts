@@ -123,7 +123,7 @@ describe("adding and removing labels", () => {
 
   test.each([
     ["of mixed types", { tags: ["keep", 5] }],
-    ["that are no list", { tags: "keep" }],
+    ["that are not a list", { tags: "keep" }],
     ["that are absent", {}],
   ])("is refused for labels %s, which the update would remove", async (_, written) => {
     const { update, sent } = await start("polyaxon-0.4", written);

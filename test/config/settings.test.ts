@@ -32,7 +32,7 @@ describe("settings", () => {
     texts.map((text) => [name, text] as const),
   );
 
-  test.each(wrong)("with %s set to %j fail in one line without its value", (name, text) => {
+  test.each(wrong)("with %s set to %j fail in one line without the value", (name, text) => {
     const problems = issuesOf({ [name]: text });
     expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: \\S`))]);
     // A short number can appear in the message for another reason: `expected number to be >0`.
@@ -56,7 +56,7 @@ describe("settings", () => {
     [{ NODE_ENV: "production", UPSTREAM_URL: "http://service.example" }, []],
     [{ NODE_ENV: "development" }, []],
     [{ DEMO: "off" }, ["UPSTREAM_URL: expected the address of the service (DEMO is off)"]],
-  ])("such as %j decide whether a demo may start", (environment, problems) => {
+  ])("such as %j determine whether a demo may start", (environment, problems) => {
     expect(issuesOf(environment as Record<string, string>)).toEqual(problems);
   });
 
@@ -69,7 +69,7 @@ describe("settings", () => {
     ["WORKERS", null],
     ["REDIS_URL", null],
     ["LIVE_RELOADING", null],
-  ])("%s is none, and is told, with the name that is meant: %s", (name, meant) => {
+  ])("%s is unknown, and the error suggests %s", (name, meant) => {
     const hint = meant === null ? "" : `did you mean ${meant}? Or `;
     expect(issuesOf({ [name]: "canary" })).toEqual([`${name}: unknown setting; ${hint}see docs/settings.md`]);
     expect(issuesOf({ [name]: " " })).toEqual([]);

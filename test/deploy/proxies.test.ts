@@ -53,7 +53,7 @@ const SERVED = [
   `${PATHS.mcp}/`,
 ];
 
-test("each sample of a proxy passes on, or leaves out with a comment, each path of the gateway", () => {
+test("each sample proxy forwards each path of the gateway, or omits it with a comment", () => {
   const proxies = samples().filter(({ text }) => PROXY.test(text));
   const missing = proxies.map(({ place, text }) => {
     const comments = text.match(/#.*/g)?.join(" ") ?? "";
@@ -67,7 +67,7 @@ test("each sample of a proxy passes on, or leaves out with a comment, each path 
 });
 
 describe.each(NAMES.filter(isInstalled))("%s with its file in deploy/", (name) => {
-  test("clears Forwarded from clients, passes on long tokens, and listens on IPv6", async () => {
+  test("clears Forwarded from clients, forwards long tokens, and listens on IPv6", async () => {
     const service = await startFake(() => ({ json: { data: {} } }));
     const balancer = await runBalancer(name, Array<number>(4).fill(service.port));
     onTestFinished(balancer.stop);
@@ -94,7 +94,7 @@ describe.each(NAMES.filter(isInstalled))("%s with its file in deploy/", (name) =
     expect(seen.filter(({ headers }) => "forwarded" in headers)).toEqual([]);
   });
 
-  test("passes on each path of the gateway except those without a token", async () => {
+  test("forwards each path of the gateway except those without a token", async () => {
     const service = await startFake(() => ({ json: {} }));
     const balancer = await runBalancer(name, Array<number>(4).fill(service.port));
     onTestFinished(balancer.stop);

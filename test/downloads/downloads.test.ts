@@ -89,7 +89,7 @@ describe("a download", () => {
     });
   });
 
-  test.each(REFUSED)("$what returns $status and sends nothing", async ({ id, path, status, code, says }) => {
+  test.each(REFUSED)("$case returns $status and sends nothing", async ({ id, path, status, code, says }) => {
     const { take, service } = await startDownloads(undefined, {});
     const answer = await take({}, `${id.includes(":") ? globalId(id) : id}/${path}`);
     expect(answer.status).toBe(status);

@@ -32,9 +32,9 @@ describe("a download", () => {
   const ZIPPED = { text: gzipSync(FILE), headers: { ...DESCRIBED, "content-encoding": "gzip" } };
 
   test.each([
-    ["tells how long it is, and that parts of it can be had", WHOLE, ["10", undefined, "bytes", '"v1"']],
+    ["reports its length, and that it supports ranges", WHOLE, ["10", undefined, "bytes", '"v1"']],
     [
-      "that was decompressed on its way tells no length, and no ranges",
+      "that was decompressed reports neither its length nor ranges",
       ZIPPED,
       [undefined, undefined, undefined, undefined],
     ],
@@ -82,14 +82,14 @@ describe("a download", () => {
   const PLACE = { "content-range": "bytes 2-5/10" };
 
   test.each<[string, FakeResponse, Record<string, string>]>([
-    ["a part that nobody asked for", { ...PART, headers: PLACE }, {}],
+    ["a range that was not requested", { ...PART, headers: PLACE }, {}],
     [
-      "a part that is compressed",
+      "a range that is compressed",
       { ...PART, text: gzipSync("2345"), headers: { ...PLACE, "content-encoding": "gzip" } },
       { range: "bytes=2-5" },
     ],
-    ["a part without its place", PART, { range: "bytes=2-5" }],
-  ])("does not pass on %s", async (_, reported, headers) => {
+    ["a range without its position", PART, { range: "bytes=2-5" }],
+  ])("does not forward %s", async (_, reported, headers) => {
     const { take } = await startDownloads(() => reported);
     const { status, body } = await take(headers);
     expect(status).toBe(502);

@@ -123,7 +123,7 @@ test("a task that throws does not stop the other pending tasks", async () => {
   expect(done).toEqual(["first", "third"]);
 });
 
-test("each task waiting for the event loop continues in its own turn", async () => {
+test("each task waiting for the event loop continues in its own tick", async () => {
   const order: string[] = [];
   const waiting = ["first", "second"].map((name) => yieldToEventLoop().then(() => order.push(name)));
   await tick();

@@ -178,7 +178,7 @@ describe("an export of metrics", () => {
     });
   });
 
-  test("reports where a run's metrics end early", async () => {
+  test("reports a run whose metrics end early", async () => {
     const rows = recordings(3_000);
     const list = listed(rows);
     const { get } = await startMeasured(

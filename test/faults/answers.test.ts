@@ -47,7 +47,7 @@ describe("any number of values of a wrong type", () => {
     expect(placesOf(logged())).toEqual(["tags"]);
   });
 
-  test("beyond a thousand make a list unusable, and the first is reported", async () => {
+  test("above a thousand make a list unusable, and the first is reported", async () => {
     const page = (rows: number) => `{"results": [${times(rows, '{"id": 1, "status": 7, "message": 7}')}]}`;
     let text = page(500);
     const { ask } = await startBefore(() => jsonText(text), { MAX_PAGE_SIZE: "500" });

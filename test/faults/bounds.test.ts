@@ -52,7 +52,7 @@ describe("the field limit counts selections with expanded fragments before execu
     expect(service.seen()).toEqual([]);
   });
 
-  test.each(SELECTED)("$what: $size", async ({ size, query, variables }) => {
+  test.each(SELECTED)("$case: $size", async ({ size, query, variables }) => {
     const within = await startEmpty({ MAX_FIELDS: String(size) });
     expect((await within.ask(query, variables)).errors ?? []).not.toMatchObject(tooManySelected(size));
     const beyond = await startEmpty({ MAX_FIELDS: String(size - 1) });

@@ -14,9 +14,9 @@ const startOfTen = (env: Record<string, string> = {}) => startBreakable(env, TEN
 
 describe("a repeatedly failing service", () => {
   test.each<[string, (call: number) => boolean, number, number, string]>([
-    ["asked on after 19 failures", (call) => call <= 19, 19, 0, "ok"],
-    ["asked on when a third of its answers are failures", (call) => call % 3 === 0, 20, 40, "ok"],
-    ["left alone when it fails half of the time", (call) => call % 2 === 0, 10, 10, BREAKER],
+    ["still used after 19 failures", (call) => call <= 19, 19, 0, "ok"],
+    ["still used when a third of its responses are failures", (call) => call % 3 === 0, 20, 40, "ok"],
+    ["not used when it fails half of the time", (call) => call % 2 === 0, 10, 10, BREAKER],
   ])("is %s", async (_, isMeant, failed, ok, next) => {
     const { service, one } = await startOfTen();
     service.fail(/./, reset, isMeant);
@@ -209,7 +209,7 @@ describe("a repeatedly failing service", () => {
     },
   );
 
-  test("is probed by tokenless reads when a login waits, also next time", async () => {
+  test("is probed by reads without a token when a login waits, even the next time", async () => {
     const { service, gateway, pass } = await startOpen();
     const login = `mutation { login(input: { username: "ada", password: "x" }) { token } }`;
     expect((await gateway.ask(login)).data).toEqual({ login: null });

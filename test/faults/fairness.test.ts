@@ -20,7 +20,7 @@ import {
 } from "../support/one-read.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 
-describe("one token beside another", () => {
+describe("one of two tokens", () => {
   const answersTo = (
     gateway: Gateway,
     { token, from, count }: { readonly token: string; readonly from: number; readonly count: number },
@@ -30,8 +30,8 @@ describe("one token beside another", () => {
     reaches(gateway, "rungraph_upstream_requests_waiting", count);
 
   test.each([
-    ["whom the service knows", ["heavy", "light"]],
-    ["whom it has not answered yet", []],
+    ["that the service has accepted", ["heavy", "light"]],
+    ["that the service has not answered yet", []],
   ])("gets queue space although the other would fill it: tokens %s", async (_, known) => {
     const service = await startDelayedRecords();
     const gateway = await startGateway({
@@ -69,7 +69,7 @@ describe("one token beside another", () => {
     await service.releaseUntil([known, ...invented]);
   });
 
-  test("takes turns with two others", async () => {
+  test("alternates with two others", async () => {
     const service = await startDelayedRecords();
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "1" } });
     const first = askFor(gateway, statusOf(1), "a");

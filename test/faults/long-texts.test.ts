@@ -22,7 +22,7 @@ const LIST =
   'query ($filter: RunFilter) { project(id: "ada.mnist") { experiments(filter: $filter) { totalCount } } }';
 const LOG = 'query ($n: Int) { experiment(id: "ada.mnist.42") { logs(tailLines: $n) { lines } } }';
 
-test.each<[what: string, body: object, error: object]>([
+test.each<[name: string, body: object, error: object]>([
   ["reasons in a string", inString("got invalid value "), NO_NAME],
   ["expectations in a string", inString("Expected "), NO_NAME],
   ["refusals in a string", inString("cannot represent "), NO_NAME],

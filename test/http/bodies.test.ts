@@ -45,7 +45,7 @@ describe("request bodies", () => {
 
   test.each([
     ["with its length", (bytes: number) => withLength(bytes)],
-    ["in pieces", (bytes: number) => inChunks(withLength(bytes))],
+    ["in chunks", (bytes: number) => inChunks(withLength(bytes))],
   ])("sent %s may have MAX_BODY_BYTES, not a byte more", async (_, body) => {
     const { url } = await startDemoGateway({ env: { MAX_BODY_BYTES: "5000", MAX_OPERATIONS: "1" } });
     for (const bytes of [5_000, 5_001, 500_000, 100]) {

@@ -34,7 +34,7 @@ test("answers a request that offers HTTP/2, then closes the connection", async (
   expect(await closed).toBe(false);
 });
 
-test("closes a connection that offers another protocol behind an unanswered request", async () => {
+test("closes a connection that offers another protocol after an unanswered request", async () => {
   const { socket, closed, read } = await open();
   socket.write(PLAIN + BODY + POST + BODY);
   expect([await closed, read()]).toEqual([false, ""]);

@@ -97,10 +97,10 @@ const runs = (selection: string) => `project(id: "ada.mnist") { experiments(firs
 const ITEMS = `nodes @stream(initialCount: 0, label: "${NAME}") { buildJob { description } }`;
 
 test.each([
-  ["keys of the paths of parts", "", `{ ${NAME}: ${runs("nodes { ... @defer { id } }")} }`],
-  ["labels of parts", "", `{ ${runs(`nodes { ... @defer(label: "${NAME}") { id } }`)} }`],
+  ["keys in paths of pending parts", "", `{ ${NAME}: ${runs("nodes { ... @defer { id } }")} }`],
+  ["labels of pending parts", "", `{ ${runs(`nodes { ... @defer(label: "${NAME}") { id } }`)} }`],
   ["labels of each item in the older format", "; deferSpec=20220824", `{ ${runs(ITEMS)} }`],
-  ["keys of the paths of errors", "", `{ ${NAME}: ${runs("nodes { buildJob { description } }")} }`],
+  ["keys in paths of errors", "", `{ ${NAME}: ${runs("nodes { buildJob { description } }")} }`],
 ])("MAX_RESULT_BYTES counts %s", async (_, format, query) => {
   const { opened, open } = latch();
   const results = [1, 2, 3].map((id) => ({ id, build_job: `ada.mnist.builds.${id}` }));

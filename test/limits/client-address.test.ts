@@ -11,7 +11,7 @@ function addressOf(trusted: string, remoteAddress: string, headers: object): str
 }
 
 test.each(ADDRESSES)(
-  "determines the client address: $what",
+  "determines the client address: $case",
   ({ headers, address, trusted = "10.0.0.0/8", remote = "10.0.0.9" }) => {
     expect(addressOf(trusted, remote, headers)).toBe(address);
   },

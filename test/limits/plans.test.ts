@@ -52,8 +52,14 @@ test.each([
     (index: number) =>
       `query Q${index} { ${Array.from({ length: 6 }, (_, field) => `p${field}: project(id: "a.b") { ${repeat("id", 600)} }`).join(" ")} }`,
   ],
-  ["ones that name no field", (index: number) => `query Q${index} { gateway { ${repeat("none", 3_000)} } }`],
-  ["ones that are cut short", (index: number) => `query Q${index} { gateway { ${repeat("version", 3_000)} `],
+  [
+    "documents that select no field",
+    (index: number) => `query Q${index} { gateway { ${repeat("none", 3_000)} } }`,
+  ],
+  [
+    "documents that are truncated",
+    (index: number) => `query Q${index} { gateway { ${repeat("version", 3_000)} `,
+  ],
 ])("keeps different documents up to 16 MB in total: %s", async (_, documentOf) => {
   const { post, condition } = await start();
   await (await post({ query: "{ gateway { version } }" })).text();

@@ -59,8 +59,8 @@ test("one token opens 120 event streams at once although MAX_OPERATIONS_PER_TOKE
 });
 
 test.each([
-  ["whom the proxy names", "1"],
-  ["who share the proxy's address", ""],
+  ["behind different client addresses", "1"],
+  ["that share the proxy's address", ""],
 ])("200 unverified sign-ins block neither 40 others %s nor a signed-in caller", async (_, trusted) => {
   const fixture = await startFixture({ env: { ...DEFAULTS, TRUSTED_PROXIES: trusted } });
   await fixture.accept("ada");

@@ -43,7 +43,7 @@ const WAYS: Readonly<Record<string, Way>> = {
       return { results, next: from + results.length < numbers.length ? "?from=elsewhere" : null };
     },
   },
-  "by links with names of its own": {
+  "by links with custom names": {
     profile: { paging: { by: "link", parameters: { begin: "offset", length: "size" } } },
     answer: (numbers, params) => {
       const size = sizeOf(numbers, params.get("length"));

@@ -34,7 +34,7 @@ const idsOf = ({ nodes }: Listed) => nodes.map(({ internalId }) => Number(intern
 
 describe("parameters are compared with", () => {
   const { rows, cases: compared } = COMPARED.parameters;
-  test.each(compared)("$what", async ({ declarations, ids }) => {
+  test.each(compared)("$case", async ({ declarations, ids }) => {
     const { ask, service } = await startRuns(rows);
     const page = await pageOf(ask, { filter: { parameters: declarations } });
     expect(idsOf(page)).toEqual(ids);

@@ -124,8 +124,8 @@ describe("paging over rows with equal dates returns each row once", () => {
   test.each([
     ["the server's own order", RELEASE_04, {}],
     ["that of release 0.2", RELEASE_02, {}],
-    ["an order of which the profile says nothing", { UPSTREAM_PROFILE: OPEN }, {}],
-    ["one that it spells in its own words", { UPSTREAM_PROFILE: OPEN }, byField("STARTED_AT", "ASC")],
+    ["an order that the profile does not define", { UPSTREAM_PROFILE: OPEN }, {}],
+    ["an order in the server's own spelling", { UPSTREAM_PROFILE: OPEN }, byField("STARTED_AT", "ASC")],
     ["creation", RELEASE_04, byField("CREATED_AT")],
     ["ends that are null", RELEASE_04, byField("FINISHED_AT")],
     ["a metric", RELEASE_04, { order: { by: { metric: "loss" }, direction: "ASC" } }],
@@ -146,7 +146,7 @@ describe("paging over rows with equal dates returns each row once", () => {
         "... on Experiment { internalId }",
       ),
     ],
-    ["bookmarks, whose order is not known", BOOKMARKS],
+    ["bookmarks, whose order is unknown", BOOKMARKS],
     ["metrics", listOf("metrics(first: $first, after: $after)", `experiment(id: "ada.mnist.experiments.7")`)],
     ["statuses", listOf("statuses(first: $first, after: $after)", `job(id: "ada.mnist.jobs.7")`)],
   ])("for %s", async (_, query) => {

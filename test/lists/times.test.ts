@@ -62,7 +62,7 @@ test.each([
   expect(filters()).toEqual([`created_at:>=${day},updated_at:<${day}`]);
 });
 
-test("the time zone of a server is null where its profile does not name it", async () => {
+test("the time zone of a server is null if its profile does not define it", async () => {
   const { ask, calls } = await startRows([]);
   expect(await ask("{ gateway { timeZone } }")).toEqual({ data: { gateway: { timeZone: null } } });
   expect(calls()).toEqual([]);

@@ -23,7 +23,7 @@ const found = (ids: readonly number[]) => ({
   },
 });
 
-test.each(FOUND)("a run is found by $what", async ({ words, ids }) => {
+test.each(FOUND)("a run is found by $case", async ({ words, ids }) => {
   const { ask, service } = await startRows(ROWS);
   const answer = await ask(queryOf("experiments", `filter: { words: ${JSON.stringify(words)} }`));
   expect(answer).toEqual(found(ids));

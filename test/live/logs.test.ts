@@ -136,7 +136,7 @@ test("follows a log although its run is unreadable, reported after a minute", as
 
 test.each([
   ["whose length is known", true, "2\n", "two\n"],
-  ["whose length is not known", false, "2\n", "two\n"],
+  ["whose length is unknown", false, "2\n", "two\n"],
   ["that is empty at first", true, "", "two\n"],
 ])("a log %s that restarts is reported from its first byte", async (_, hasLength, text, later) => {
   const { log, follow, advance, reach } = await startLogged("one\none\n");

@@ -14,7 +14,7 @@ const LONG = "x".repeat(50_000);
 test.each([
   ["the record of a run", (id: number) => `runUpdated(id: "${experimentId(id)}") { reason }`],
   ["a list of runs", (id: number) => `runsUpdated(of: "${globalId(`Project:ada/p${id}`)}") { reason }`],
-])("a poll keeps %s only while its caller's memory budget has room", async (_, field) => {
+])("a poll retains %s only within its caller's memory budget", async (_, field) => {
   const { subscribe, advance, settle, subscriptions } = await startLive([], {
     // The limit fits a response and its cached record, but not a second cached record.
     env: { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_UPSTREAM_BYTES: "125000" },
@@ -42,7 +42,7 @@ test.each([
   expect(await event).toMatchObject({ data: expect.anything() });
 });
 
-test("a read ending after its last subscriber left keeps no memory", async () => {
+test("a read that ends after its last subscriber left retains no memory", async () => {
   const answers: (() => void)[] = [];
   const { watch, advance, subscriptions, requests, settle } = await startLive([], {
     env: { MAX_UPSTREAM_BYTES: "150000" },

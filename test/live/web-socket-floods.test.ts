@@ -76,7 +76,7 @@ test.each([
   expect([await beyond.closed, await beyond.reason]).toEqual([4_400, reason]);
 });
 
-test("reads many simultaneous messages one per tick of the event loop", async () => {
+test("reads many simultaneous messages, one per tick of the event loop", async () => {
   const { url } = await startLive([]);
   const { socket } = await openSocket({ url }, { token: null });
   const answered = vi.fn<() => void>();

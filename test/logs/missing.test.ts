@@ -22,7 +22,7 @@ describe("a log that cannot be read", () => {
     expect(service.calls()).toEqual(["GET ada/mnist/experiments/42/", LOG_CALL]);
   });
 
-  test.each(REASONS)("because it $why keeps the service's reason", async ({ reported, code }) => {
+  test.each(REASONS)("because it $case keeps the service's reason", async ({ reported, code }) => {
     const { ask, logged } = await startBefore(() => reported);
     const { data, errors } = (await ask(READ_LOG)) as LogAnswer;
     expect(data).toEqual({ experiment: { logs: null } });

@@ -27,19 +27,19 @@ describe("a log window", () => {
   test.each([
     ...WINDOWS,
     {
-      what: "shows signs of replacement for bytes that are no UTF-8",
+      case: "shows replacement characters for bytes that are not UTF-8",
       written: Buffer.from([0x61, 0xff, 0x62, 0x80, 0x63, 0xc3, 0x28, 0x0a]),
       maxBytes: 99,
       reported: { text: "a\uFFFDb\uFFFDc\uFFFD(\n", hasMore: false },
     },
-  ])("$what", async ({ written, maxBytes, reported }) => {
+  ])("$case", async ({ written, maxBytes, reported }) => {
     expect(await readWindowOf(await startLog(written), { maxBytes })).toMatchObject(reported);
   });
 
   test.each([
     ["is as long as before is empty", "ONE\nTWO\n", { text: "", startByte: 8, isRestarted: false }],
-    ["grew is what was added", "one\ntwo\nthree\n", { text: "three\n", startByte: 8, isRestarted: false }],
-    ["began anew is its beginning", "€ne\n", { text: "€ne\n", startByte: 0, isRestarted: true }],
+    ["grew is the added part", "one\ntwo\nthree\n", { text: "three\n", startByte: 8, isRestarted: false }],
+    ["was restarted is its beginning", "€ne\n", { text: "€ne\n", startByte: 0, isRestarted: true }],
     ["was emptied is its beginning", "", { text: "", startByte: 0, isRestarted: true }],
   ])("after the end of a log that %s", async (_, now, expected) => {
     for (const hasLength of [true, false]) {
@@ -74,7 +74,7 @@ describe("a log window", () => {
     },
   );
 
-  test("of line ends only has as many lines", async () => {
+  test("that consists of line ends has as many lines", async () => {
     const log = await startLog("\n".repeat(50_000));
     expect((await readWindowOf(log, { maxBytes: 40_000 })).lines).toEqual(Array(40_000).fill(""));
   });
@@ -220,12 +220,12 @@ const crumb = (index: number) => Buffer.alloc(8_192, "lin\n").subarray(index % 4
 describe("a window retains little more memory than its bytes", () => {
   test.each([
     [
-      "behind a long part of the log that it skips",
+      "after a long skipped part of the log",
       { fromByte: 63 * MEGABYTE, maxBytes: 8 },
       { text: "lin\nlin\n", startByte: 63 * MEGABYTE, hasMore: true },
     ],
     [
-      "behind the end of the log",
+      "after the end of the log",
       { fromByte: 1e12, maxBytes: 8 },
       { text: "lin\nlin\n", startByte: 0, endByte: 8, hasMore: true, isRestarted: true },
     ],

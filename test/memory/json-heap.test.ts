@@ -161,7 +161,7 @@ test.each<[string, Part]>([
   ["empty objects", fixed("{}")],
   ["empty lists", fixed("[]")],
   ["names that are indices", fixed('{"34":0}')],
-  ["more of them", fixed('{"0":0,"1":0,"2":0,"3":0,"4":0,"142":0}')],
+  ["many names that are indices", fixed('{"0":0,"1":0,"2":0,"3":0,"4":0,"142":0}')],
   ["names that are indices with an escape", fixed('{"3\\u0034":0}')],
   ["more hidden classes than V8 makes", (item) => `{"n${Math.min(item, 1_800)}":0}`],
   ["long names", (item) => `{"${"n".repeat(1_000)}${item}":0}`],
@@ -169,9 +169,9 @@ test.each<[string, Part]>([
   ["numbers beside null", (item) => (item === 0 ? "null" : "3e9")],
   ["integers where another object has a fraction", (item) => `{"a":${item === 0 ? 0.5 : 0}}`],
   ["names that no other object has", (item) => `{"n${samples}_${item}":0}`],
-  ["so many names that an object is a hash table", fixed(many(342, (index) => `n${index}`))],
+  ["enough names to make an object a hash table", fixed(many(342, (index) => `n${index}`))],
   ["a string with a character of two bytes", fixed(`"${"a".repeat(1_000)}€"`)],
-  ["one with an escape", fixed(`"${"a".repeat(1_000)}\\u20ac"`)],
+  ["a string with an escape", fixed(`"${"a".repeat(1_000)}\\u20ac"`)],
   ["short strings that differ", (item) => `"${item.toString(36)}"`],
 ])("the estimate for JSON of %s is not below its heap", async (_, each) => {
   expect(await excessOf(textOf(each, true))).toBeLessThan(NOISE);

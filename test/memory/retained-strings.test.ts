@@ -110,7 +110,7 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-test.each(KINDS)("keeps $name without retaining the surrounding string", async ({ padding, count, send }) => {
+test.each(KINDS)("retains $name without the surrounding string", async ({ padding, count, send }) => {
   const upstream = await startFake(({ path }) =>
     path.includes("/experiments/") ? { json: run } : undefined,
   );

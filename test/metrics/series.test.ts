@@ -142,7 +142,7 @@ describe("metricSeries", () => {
     ],
     ["that is all of it", gap(700), 2, [0, 699]],
     [
-      "that is longer than many",
+      "that is longer than many others",
       [...numbers(500).flatMap((each) => [each, "NaN"]), ...gap(9)],
       6,
       [999, 1_008],

@@ -87,7 +87,7 @@ const STRESS_CASES: Readonly<Record<string, Case>> = {
     ofRun(times(100, "metricSeries(names: $names) { name }"), { names: ["p0"] }),
     ofRun(times(100, "metricSeries(names: $names) { name }"), { names: many(400, "p") }),
   ],
-  "a long text, by fields whose result is too long": [
+  "a long string, by fields whose result is too long": [
     run({ readme: "\u0416".repeat(500_000) }),
     ofRun(times(40, "readme")),
     ofRun(times(800, "readme")),
@@ -112,12 +112,12 @@ const STRESS_CASES: Readonly<Record<string, Case>> = {
     ofRun("outputFiles { __typename }"),
     ofRun(times(100, "outputFiles { __typename }")),
   ],
-  "a key that a record of many unknown keys lacks, by many fields": [
+  "a missing key in a record with many unknown keys, by many fields": [
     run(named(20_000)),
     ofRun("readme"),
     ofRun(times(100, "readme")),
   ],
-  "an object among many that are looked for": [
+  "a lookup of one object among many": [
     rows({ declarations: { p: named(20_000) } }),
     ofList(`(filter: { parameters: [{ name: "p", values: $values }] }) { totalCount }`, { values: ["{}"] }),
     ofList(`(filter: { parameters: [{ name: "p", values: $values }] }) { totalCount }`, {
@@ -129,7 +129,7 @@ const STRESS_CASES: Readonly<Record<string, Case>> = {
     ofList("(filter: { allTags: $tags }) { totalCount }", { tags: ["a,1"] }),
     ofList("(filter: { allTags: $tags }) { totalCount }", { tags: many(300, "a,") }),
   ],
-  "groups by tags and by a long text": [
+  "groups by tags and by a long string": [
     rows({ tags: upTo(2_000).map(() => "t"), declarations: { p: "x".repeat(100_000) }, last_metric: {} }),
     summaryOf(`breakdown(by: [{ property: TAG }]) { count }`),
     summaryOf(`breakdown(by: [{ property: TAG }, { parameter: "p" }]) { count }`),
@@ -156,7 +156,7 @@ const STRESS_CASES: Readonly<Record<string, Case>> = {
   ],
 };
 
-describe("large requests cost hardly more than small ones for", () => {
+describe("large requests cost little more than small ones for", () => {
   test.each(Object.entries(STRESS_CASES))("%s", async (_, [answers, little, much]) => {
     const { ask } = await start(answers);
     const send = (sent: Sent) => () => ask(sent.query, sent.lists);
@@ -172,7 +172,7 @@ describe("divides into time slices the work for", () => {
       run({ declarations: named(150_000) }),
       ofRun("parameters { name }"),
     ],
-    "what many fields look for": [
+    "a name that many fields look up": [
       run({ declarations: named(1) }),
       ofRun(times(200, "parameters(names: $names) { name }"), { names: many(300, "none") }),
     ],
@@ -186,7 +186,7 @@ describe("divides into time slices the work for", () => {
         `compareExperiments(ids: ["ada.mnist.1", "ada.mnist.2"], onlyDifferences: false) { parameters { differs } }`,
       ),
     ],
-    "a row in which many words are looked for": [
+    "a row that is searched for many words": [
       rows({ name: `${"a".repeat(19_000)} ${many(60, "a").join(" ")}`, description: "ab".repeat(10_000) }),
       ofList(`(filter: { words: "${many(50, "a").join(" ")}" }) { totalCount }`),
     ],

@@ -67,7 +67,7 @@ test("charges commands to their caller's memory, so long strings cannot exhaust 
 });
 
 test.each<[string, (number: number) => string]>([
-  ["of strangers at many addresses", (number) => `X-Forwarded-For: 10.0.0.${number}`],
+  ["of unverified callers at many addresses", (number) => `X-Forwarded-For: 10.0.0.${number}`],
   ["of the same token", () => "Authorization: token light"],
   ["of many known tokens", (number) => `Authorization: token known${number}`],
 ])("endless request bodies, %s, keep no caller out", async (_, headerOf) => {

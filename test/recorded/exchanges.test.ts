@@ -28,8 +28,11 @@ describe.each([
     expect(rows.map(([name]) => name).toSorted()).toEqual(lines.map((line) => line.case).toSorted());
   });
 
-  test.each(everyNth(asked, 3, 0))("matches what the gateway sends and returns for %s", async (name, row) => {
-    const { given, recorded } = await answerTo(lines, name, row, profile);
-    expect(given).toMatchObject(recorded);
-  });
+  test.each(everyNth(asked, 3, 0))(
+    "matches the requests and the result of the gateway for %s",
+    async (name, row) => {
+      const { given, recorded } = await answerTo(lines, name, row, profile);
+      expect(given).toMatchObject(recorded);
+    },
+  );
 });

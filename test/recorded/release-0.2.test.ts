@@ -40,7 +40,7 @@ const experimentAs = (id: number, keys: object) => ({
 });
 
 test.each(TIMES)(
-  "timestamps $what pass through unchanged and are used for durations",
+  "timestamps $case pass through unchanged and are used for durations",
   async ({ times: stamps, seconds }) => {
     const { ask } = await startBefore(experimentAs(3, stamps));
     const fields = "createdAt startedAt finishedAt durationSeconds";

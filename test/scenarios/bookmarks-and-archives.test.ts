@@ -104,7 +104,7 @@ describe("another user's list of bookmarks", () => {
   } } }`;
 
   // A bookmark in a superuser's view may belong to either user, so it is read separately.
-  test.each(OWNERS)("$how", async ({ caller, owner, nodes, reads }) => {
+  test.each(OWNERS)("$case", async ({ caller, owner, nodes, reads }) => {
     const { ask, calls, demo } = await startProfile();
     const id = globalId(`User:${owner}`);
     const message = "The service shows the bookmarks of a user to nobody else.";

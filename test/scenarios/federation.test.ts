@@ -13,7 +13,7 @@ interface Entities {
 }
 
 describe("representations", () => {
-  test("are found by global id and by the name that others stored", async () => {
+  test("are found by global id and by a name that other subgraphs stored", async () => {
     const { ask, calls } = await startDemoGateway();
     const selection = `
       ... on Run { id uniqueName }
@@ -62,7 +62,7 @@ describe("representations", () => {
   );
 
   test.each(HOSTILE)(
-    "refuse $what without a request, leaving the others unaffected",
+    "refuse $case without a request, leaving the others unaffected",
     async ({ hostile, message }) => {
       const { ask, calls } = await startDemoGateway();
       const { data, errors } = await ask<Entities, object>(

@@ -104,10 +104,10 @@ describe("a command that hides a record", () => {
   });
 });
 
-describe("a command that shows a record again", () => {
+describe("a command that restores a hidden record", () => {
   test.each([
-    ["some time later gives null without an error", 1, null],
-    ["at once gives the record", 0, "Digits"],
+    ["some time later returns null without an error", 1, null],
+    ["immediately returns the record", 0, "Digits"],
   ])("%s", async (_, readsUntilShown, description) => {
     const { ask, service } = await startHiding({ readsUntilShown });
     await ask(archive("id"));

@@ -19,7 +19,7 @@ function beyond(these: readonly string[], those: readonly string[]): string[] {
   });
 }
 
-test("look-ahead changes no result and adds no request", async () => {
+test("prefetching changes no result and adds no request", async () => {
   // A server without lists, and therefore without batches, whose records have the newer keys.
   const env = { UPSTREAM_PROFILE: profileFile(JSON.stringify(MATERIAL.profile)) };
   const ask = await startTwo({ env }, { env, lookAhead: false });

@@ -53,7 +53,7 @@ test.each([
   );
 });
 
-test("a metric is found by its name, else by its path", async () => {
+test("a metric is found by its name, otherwise by its path", async () => {
   const metrics = { "m.loss": 1, m: { loss: 2, acc: { top: 0.5, bad: "NaN" } } };
   const names = `["m.loss", "m.acc.top", "m.acc.bad", "m.no", "m.loss"]`;
   expect(

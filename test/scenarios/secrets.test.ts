@@ -97,8 +97,8 @@ const escaped = (words: string) => words.replaceAll("&", "&amp;");
 
 /** Ways in which a service can repeat a request. */
 const ECHOES: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
-  ["in a detail of nothing else", (seen) => ({ json: { detail: echoOf(seen) } })],
-  ["in the messages of no field", (seen) => ({ json: { non_field_errors: [`${echoOf(seen)} is wrong.`] } })],
+  ["in a detail without other content", (seen) => ({ json: { detail: echoOf(seen) } })],
+  ["in messages without a field", (seen) => ({ json: { non_field_errors: [`${echoOf(seen)} is wrong.`] } })],
   [
     "in the messages of the fields",
     ({ headers, body }) => ({
@@ -124,7 +124,7 @@ const ECHOES: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
   ["in a bare string", (seen) => ({ json: echoOf(seen) })],
   ["in text", (seen) => ({ text: echoOf(seen) })],
   [
-    "in half of a JSON answer",
+    "in half of a JSON response",
     (seen) => ({ text: `{"detail": "${echoOf(seen)}`, headers: { "content-type": "application/json" } }),
   ],
   [
@@ -156,13 +156,13 @@ const STATUSES = [302, 400, 401, 403, 404, 429, 500];
 const accepting: FakeResponse = { status: 201, json: { id: 77, token: NEW_TOKEN } };
 
 describe("secrets that the service repeats in its refusals are not passed on", () => {
-  const echoes = ECHOES.map(([how, echo], offset) => ({
-    how,
+  const echoes = ECHOES.map(([name, echo], offset) => ({
+    case: name,
     echo,
     statuses: everyNth(STATUSES, 7, offset),
   }));
 
-  test.each(echoes)("$how", async ({ echo, statuses }) => {
+  test.each(echoes)("$case", async ({ echo, statuses }) => {
     let status = 0;
     const refusing = await startFake((seen) => ({ ...echo(seen), status }));
     const failing = await startFake((seen) =>
@@ -198,14 +198,17 @@ describe("secrets that the service repeats in its refusals are not passed on", (
 /** Services that respond to each request with success and an unusable body. */
 const USELESS: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
   ["text", (seen) => ({ text: echoOf(seen) })],
-  ["half of a JSON answer", (seen) => ({ text: `{"id": "${echoOf(seen)}` })],
+  ["half of a JSON response", (seen) => ({ text: `{"id": "${echoOf(seen)}` })],
   ["a string", (seen) => ({ json: echoOf(seen) })],
-  ["a record whose id is text", (seen) => ({ json: { id: echoOf(seen), token: [echoOf(seen)] } })],
+  ["a record with a string as id", (seen) => ({ json: { id: echoOf(seen), token: [echoOf(seen)] } })],
   [
-    "a record whose values are of other types",
+    "a record with values of other types",
     (seen) => ({ json: { id: 3, name: { [echoOf(seen)]: 1 }, tags: echoOf(seen), config: [echoOf(seen)] } }),
   ],
-  ["what says gzip and is none", (seen) => ({ text: echoOf(seen), headers: { "content-encoding": "gzip" } })],
+  [
+    "an invalid body labelled gzip",
+    (seen) => ({ text: echoOf(seen), headers: { "content-encoding": "gzip" } }),
+  ],
 ];
 
 /** A service over plain sockets that echoes the request in its response. */
@@ -228,13 +231,13 @@ test.each<readonly [string, () => Promise<string>]>([
       }),
   ],
   ["no connection", async () => "http://127.0.0.1:1"],
-  ["the request, which is no HTTP", repeating((request) => request)],
+  ["the request, not as HTTP", repeating((request) => request)],
   [
-    "the request in the words behind the status",
+    "the request in the reason phrase",
     repeating((request) => `HTTP/1.1 400 ${request.replaceAll(/\s/g, " ")}\r\n\r\n`),
   ],
   [
-    "the request in a header that is none",
+    "the request in an invalid header",
     repeating((request) => `HTTP/1.1 200 OK\r\n${request.replaceAll(":", " ")}\r\n\r\n`),
   ],
 ])("no secret is leaked when the service responds with %s", async (_, start) => {
@@ -251,8 +254,8 @@ const filledIn = (text: string): string =>
   text.replaceAll("{PASSWORD}", PASSWORD).replaceAll("{PIN}", `${PIN}`).replaceAll("{TOKEN}", TOKEN);
 
 test.each<[string, string, Record<string, string>]>([
-  ...MISTAKES.map(({ what, body, authorization }): [string, string, Record<string, string>] => [
-    what,
+  ...MISTAKES.map(({ case: name, body, authorization }): [string, string, Record<string, string>] => [
+    name,
     filledIn(body),
     { authorization: filledIn(authorization) },
   ]),

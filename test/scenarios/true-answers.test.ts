@@ -35,7 +35,7 @@ test("returns the service's names, reading records only when addresses lack them
   ]);
 });
 
-describe("a look-up of a missing record", () => {
+describe("a lookup of a missing record", () => {
   test.each(LOOK_UPS)(
     "is NOT_FOUND even for id alone, and unsent without a token: $field",
     async ({ field, call }) => {

@@ -48,7 +48,7 @@ test("reads lists in parallel with verifying the name of a known caller", async 
 });
 
 test.each(REJECTED_TOKENS)(
-  "the viewer is null when the token $how, despite a known name",
+  "the viewer is null when the token $case, despite a known name",
   async ({ reported, message, details }) => {
     const current: { me: FakeResponse } = { me: { json: { username: "ada" } } };
     const { ask } = await startBookmarks(() => current.me);
@@ -60,7 +60,7 @@ test.each(REJECTED_TOKENS)(
   },
 );
 
-test("each caller's name is kept separately", async () => {
+test("each caller's name is cached separately", async () => {
   const service = await startFake(({ path, headers }) =>
     path.endsWith("/users/")
       ? { json: { username: `${headers["authorization"]}`.replace("token ", "") } }

@@ -78,7 +78,7 @@ describe("an upstream response", () => {
 
   test.each([
     ["a read", ["GET ada/mnist/experiments/1/"], (gateway: Gateway) => codesOf(gateway, statusOf(1))],
-    ["nobody is signed in", ["GET users/"], (gateway: Gateway) => askViewer(gateway, 1)],
+    ["no user is signed in", ["GET users/"], (gateway: Gateway) => askViewer(gateway, 1)],
     ["another user is signed in", ["GET users/", "GET users/"], (gateway: Gateway) => askViewer(gateway, 2)],
     [
       "a download",

@@ -104,7 +104,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     expect(firstCodeOf(await settle(askFor(gateway, statusOf(31)), time, gateway))).toBe("ok");
   });
 
-  test("refuses a late operation as a whole, also with one connection", async () => {
+  test("refuses a late operation as a whole, even with one connection", async () => {
     const { service, gateway } = await startRateLimited({
       REQUEST_TIMEOUT_MS: "3000",
       UPSTREAM_CONNECTIONS: "1",
@@ -140,7 +140,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   });
 
   test.each([
-    ["each for itself", "no-cache"],
+    ["each for its own limit", "no-cache"],
     ["together", "max-age=0"],
   ])("frees permits of operations waiting %s, within each token's own limit", async (_, cacheControl) => {
     const { time, service, gateway } = await startRateLimited({
@@ -260,7 +260,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     expect([service.seen().length, service.refused()]).toEqual([30, 0]);
   });
 
-  test("polls all subscriptions of a token in turn", async () => {
+  test("polls all subscriptions of a token alternately", async () => {
     const { time, gateway } = await startRateLimited();
     const watchers = await Promise.all(upTo(24).map((id) => watch(gateway, id)));
     const reported = Promise.all(watchers.map(firstData));

@@ -43,10 +43,10 @@ const status = (code: number): FakeResponse => ({ json: { detail: "No." }, statu
 describe("the last known response is returned", () => {
   test.each([
     ["refuses", refusal(100)],
-    ["refuses without a time", status(429)],
+    ["throttles without Retry-After", status(429)],
     ["is not ready", status(503)],
     ["fails", status(500)],
-    ["answers with JSON that is cut", { text: '{"id": 42, "last_st' }],
+    ["responds with truncated JSON", { text: '{"id": 42, "last_st' }],
   ])("when the service %s", async (_, reported) => {
     const { service, gateway, advance, fail } = await startFailing();
     expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
@@ -180,7 +180,7 @@ describe("no earlier response is returned", () => {
     ["by default", { STALE_MAX_AGE_MS: "" }, (gateway) => askFor(gateway)],
     ["to another token", {}, (gateway) => askFor(gateway, ASK_STATUS, "another")],
     [
-      "to a caller who wants a fresh one",
+      "to a caller with no-cache",
       {},
       (gateway) => gateway.ask(ASK_STATUS, {}, { headers: { "cache-control": "no-cache" } }),
     ],

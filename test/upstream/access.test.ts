@@ -61,9 +61,12 @@ describe("a service with a certificate from an unknown authority", () => {
   });
 
   test.each([
-    ["of an authority that is not known", {}],
-    ["of clients only", { ofService: [{ name: "extKeyUsage", clientAuth: true }] }],
-    ["of an authority that may issue none", { ofAuthority: [{ name: "keyUsage", digitalSignature: true }] }],
+    ["of an unknown authority", {}],
+    ["for clients only", { ofService: [{ name: "extKeyUsage", clientAuth: true }] }],
+    [
+      "of an authority that may not issue certificates",
+      { ofAuthority: [{ name: "keyUsage", digitalSignature: true }] },
+    ],
     ["of another host", { host: "other.invalid" }],
   ] as const)("is sent nothing while its certificate is one %s", async (_, made: Made) => {
     const authority = await makeAuthority(made.ofAuthority);

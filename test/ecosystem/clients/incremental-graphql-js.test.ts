@@ -168,7 +168,7 @@ test.each<[string, string, Differs?]>([
     `experiment(id: "ada.mnist.3") { id ... @defer(if: $later, label: "b") { buildJob { description } } }`,
   ],
   [
-    "fragments within fragments and beside them",
+    "nested and adjacent fragments",
     `experiment(id: "ada.mnist.3") {
       ... @defer(if: $later, label: "a") { description buildJob { id ... @defer(if: $later) { description } } }
       ... @defer(if: $later, label: "c") { tags }
@@ -176,7 +176,7 @@ test.each<[string, string, Differs?]>([
     }`,
   ],
   [
-    "a list with items that come later",
+    "a list with streamed items",
     `experiment(id: "ada.mnist.3") { statuses { nodes @stream(if: $later, initialCount: 1, label: "s") { id message } } }`,
   ],
   [
@@ -184,7 +184,7 @@ test.each<[string, string, Differs?]>([
     `entities(${IDS}) @stream(if: $later, initialCount: 0) { __typename id ... on Run @defer(if: $later) { description } }`,
   ],
   [
-    "a part of a fragment that fails",
+    "a failing part of a fragment",
     `experiment(id: "ada.mnist.3") { id ... @defer(if: $later) { tags original { status } } }`,
   ],
   [
@@ -193,7 +193,7 @@ test.each<[string, string, Differs?]>([
     { failsAt: ["experiment", "buildJob", "status"] },
   ],
   [
-    "a fragment that repeats what has come",
+    "a fragment that repeats delivered fields",
     `experiment(id: "ada.mnist.3") { status ... @defer(if: $later) { status description } }`,
     { repeats: true },
   ],

@@ -21,8 +21,8 @@ const expectedOf = (whole: unknown) => ({
 });
 
 test.each([
-  ["that of graphql-js 17", () => new GraphQL17Alpha9Handler()],
-  ["that of August 2022", () => new Defer20220824Handler()],
+  ["the format of graphql-js 17", () => new GraphQL17Alpha9Handler()],
+  ["the format of August 2022", () => new Defer20220824Handler()],
 ] as const)("Apollo Client's handler shows a table after one round: %s", async (_, createHandler) => {
   const { uri, headers, open, whole } = await start();
   const client = new ApolloClient({

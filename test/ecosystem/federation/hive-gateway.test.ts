@@ -95,7 +95,7 @@ describe("with Hive Gateway's own planner", () => {
     ]);
   });
 
-  test("another subgraph's run fields exist only where it references the runs", async () => {
+  test("another subgraph's run fields exist only if it references the runs", async () => {
     const { ask } = await startGraph(startDefault, { pinned: ["Experiment:ada/mnist/42"] });
     const answer = await ask(
       `{ pinnedRuns { status notes } experiment(id: "ada.mnist.42") { status notes } }`,

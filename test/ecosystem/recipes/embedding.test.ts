@@ -122,7 +122,7 @@ describe.each(["express.mjs", "fastify.mjs"])("the gateway embedded in %s", (pro
       );
   });
 
-  test("answers clients that offer HTTP/2, also at the server's pages", async () => {
+  test("answers clients that offer HTTP/2, including requests for the server's pages", async () => {
     const { url } = await startRecipe(program);
     const offer = "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__";
     for (const path of ["/", "/runs/healthz"])
@@ -159,7 +159,7 @@ describe("a body read by the server before the gateway", () => {
       program: "fastify.mjs",
       change: (code: string) => code.replace(/ {2}scope\.(?:remove|add)ContentType.*\n|.*removeAll.*\n/g, ""),
     },
-  ])("but not passed on is a clear error: $program", async ({ program, change }) => {
+  ])("but not forwarded is a clear error: $program", async ({ program, change }) => {
     const { send } = await startRecipe(program, change);
     const response = await send(QUERY);
     expect(response.status).toBe(500);
