@@ -16,7 +16,7 @@ interface Recipe {
 
 const startRouter: StartRouter = async (supergraph) => {
   // Safe: the page defines the exports of its files.
-  const recipe = (await importSnippet("docs/federation.md", "apollo-gateway.ts")) as Recipe;
+  const recipe = (await importSnippet("docs/recipes/federation.md", "apollo-gateway.ts")) as Recipe;
   const { url, stop } = await recipe.startApolloGateway(supergraph, 0);
   onTestFinished(stop);
   return url;

@@ -92,13 +92,9 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
   return { reported, printed };
 }
 
-/** Settings of Apollo Router and Cosmo Router, which are not npm packages, and fields of subgraphs, which are composed in other tests. */
-const NOT_RUN = /include_subgraph_errors|subgraph_error_propagation|^type .* @key/;
-
-/** The blocks of a page after those that prepare its folder, without the blocks that are not run. */
+/** The blocks of a page after those that prepare its folder. */
 function blocksTo(path: string): readonly Block[] {
-  const { goesOnFrom, blocks: all } = readPage(path);
-  const blocks = all.filter(({ text }) => !NOT_RUN.test(text));
+  const { goesOnFrom, blocks } = readPage(path);
   if (goesOnFrom === null) return blocks;
   const own = new Set(blocks.map(({ text }) => text));
   return [
