@@ -182,7 +182,7 @@ const Breakdown = objectType<BreakdownRow>(
   (t) => ({
     values: t.field({
       type: ["JSON"],
-      ...exposed("values", "Value of each key, in the order of `by`; null where the runs have none."),
+      ...exposed("values", "Value of each key, in the order of `by`; null if the runs have none."),
       nullable: { list: false, items: true },
     }),
     count: t.int(exposed("count", "Number of runs.")),
@@ -289,7 +289,7 @@ const ExperimentSummary = objectType<Runs>(
         direction: arg.field({
           type: OrderDirection,
           required: true,
-          description: "`ASC` where the smallest is best.",
+          description: "`ASC` if the smallest is best.",
         }),
       },
       resolve: async (runs, { metric, direction }, context) => {

@@ -52,7 +52,7 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
       resolve: ({ nodes, cursorAt }) => (nodes.length > 0 ? cursorAt(0) : null),
     }),
     endCursor: t.string({
-      description: "Cursor of the last item; after a scan, of where the scan continues.",
+      description: "Cursor of the last item or, after a scan, of the position at which the scan continues.",
       resolve: ({ endCursor }) => endCursor(),
     }),
   }),

@@ -58,7 +58,7 @@ export function payloadOf<R extends object, At extends Address>(target: Resource
 export const DeletePayload = builder.objectRef<Resource>("DeletePayload").implement({
   description: "Payload of a command that deletes.",
   fields: (t) => ({
-    deletedId: t.field(computedFrom("ID", "Global id of what was deleted.", idOf)),
+    deletedId: t.field(computedFrom("ID", "Global id of the deleted object.", idOf)),
   }),
 });
 
@@ -202,7 +202,7 @@ export const MAKES_ANOTHER = "Repeating it makes another run.";
 export const GONE = "Repeating it is `NOT_FOUND`.";
 
 export const ARCHIVES =
-  "Archived records are hidden from lists. The server may stop them, and delete them after some days. The payload has what is selected of a record as it was before; what the service no longer shows is null.";
+  "Archived records are hidden from lists. The server may stop them, and delete them after some days. The payload has the selected fields of the record as they were before; values that the service no longer returns are null.";
 
 export const bookmarkArg = { isBookmarked: flag(true, "Set to false to remove the bookmark.") };
 

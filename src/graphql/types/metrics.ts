@@ -138,7 +138,7 @@ const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
       type: ["Float"],
       ...exposedOrNull(
         "x",
-        "Value of the metric that the argument `x` names, in the record of each point; null where that has no finite number. The list is null without the argument, and if no record of this metric has it.",
+        "Value of the metric that the argument `x` names, in the record of each point; null if that has no finite number. The list is null without the argument, and if no record of this metric has it.",
       ),
       nullable: { list: true, items: true },
     }),

@@ -45,7 +45,7 @@ const MAX_REPEATED = 200;
 const INSTRUCTIONS = [
   "Records of machine-learning runs: experiments, jobs, build jobs, groups, users, and the nodes of the cluster.",
   "An `id` is a global id or a `reference` from another result: ada.mnist (project), ada.mnist.experiments.42, ada.mnist.groups.1, ada.mnist.jobs.3, ada.mnist.builds.7. Where only one kind is meant, ada.mnist.42 does.",
-  "Results have `data`, and `errors` with a message and `extensions.code` where something could not be read.",
+  "Results have `data`, and `errors` with a message and `extensions.code` if something could not be read.",
 ].join(" ");
 
 /** Further instructions about single tools, by the name of the tool. */
