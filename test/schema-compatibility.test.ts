@@ -73,7 +73,7 @@ function check({
   });
   return {
     passes: status === 0,
-    said: stdout.trim().split("\n"),
+    notes: stdout.trim().split("\n"),
     problems: stderr.trim().split("\n").filter(Boolean),
   };
 }
@@ -87,8 +87,8 @@ test.each<[string, Repository, string, string?]>([
   ["in a clone without tags", { released: committed, tagged: null, now: ADDED }, NOTHING],
   ["with another schema in the tag", { released: ADDED, tagged: committed, now: ADDED }, NOTHING, ANOTHER],
   ["after an addition", { released: committed, now: ADDED }, NOTHING],
-])("%s, the schema is compared with the available release", (_, repository, said, problem) => {
-  expect(check(repository)).toEqual({ passes: !problem, said: [said], problems: problem ? [problem] : [] });
+])("%s, the schema is compared with the available release", (_, repository, notes, problem) => {
+  expect(check(repository)).toEqual({ passes: !problem, notes: [notes], problems: problem ? [problem] : [] });
 });
 
 test("reports fields, keys and inputs that were narrowed or removed", () => {
@@ -96,9 +96,9 @@ test("reports fields, keys and inputs that were narrowed or removed", () => {
     .replace("  hasNextPage: Boolean!", "  hasNextPage: Boolean")
     .replace(' @key(fields: "username")', "")
     .replace(/ {2}"""Login name."""\n {2}username: String!\n/, "");
-  const { passes, said, problems } = check({ released: committed, now });
+  const { passes, notes, problems } = check({ released: committed, now });
   expect(passes).toBe(false);
-  expect(said).toEqual([
+  expect(notes).toEqual([
     "Since 1.0.0: 3 that could break a client",
     expect.stringMatching(/^ {2}breaking {2}LoginInput\.username: /),
     expect.stringMatching(/^ {2}breaking {2}PageInfo\.hasNextPage: /),
@@ -132,9 +132,9 @@ test("reports removed settings, codes, metrics and exports, and changed metric l
     "docs/monitoring.md": `${lines}| \`rungraph_downloads_total\` | counter | \`what\` |\n`,
     "src/index.ts": 'export type { Log } from "./log.ts";\n',
   };
-  const { said, problems } = check({ released: committed, now: committed, files });
+  const { notes, problems } = check({ released: committed, now: committed, files });
   const gone = ["PORT", "FORBIDDEN", "rungraph_downloads_total", "createGateway"];
-  expect(said).toEqual([
+  expect(notes).toEqual([
     "Since 1.0.0: 4 that could break a client",
     ...gone.map((name) => `  breaking  ${name}: is gone, or has other labels`),
   ]);
@@ -169,7 +169,7 @@ test("a deprecated field may be removed after its day, and not before", () => {
     withField(`page: Int @deprecated(reason: "Use \`pageNumber\`. Removed after ${day}.")`);
   expect(check({ released: released(inDays(-1)), now: committed })).toEqual({
     passes: true,
-    said: [
+    notes: [
       "Since 1.0.0: 1 that could break a client",
       expect.stringMatching(/^ {2}announced {2}PageInfo\.page: /),
     ],

@@ -24,7 +24,7 @@ let token: string;
 
 beforeAll(async () => {
   gateway = await startGatewayProcess(null, { ...NO_DEADLINES, MCP: "read" });
-  token = await vi.waitUntil(() => DEMO_TOKEN.exec(gateway.said())?.[1], LONG_TIMEOUT);
+  token = await vi.waitUntil(() => DEMO_TOKEN.exec(gateway.output())?.[1], LONG_TIMEOUT);
 });
 afterAll(() => gateway.kill());
 
@@ -132,9 +132,9 @@ test("with Node flags, SIGTERM ends the streams and the process", async () => {
 });
 
 test("the command is one process, with gateway flags where Node supports execve", async () => {
-  const tell = "data:text/javascript,process._rawDebug([process.pid,...process.execArgv].join())";
+  const printArgs = "data:text/javascript,process._rawDebug([process.pid,...process.execArgv].join())";
   const command = [process.execPath, join(BUILT, "dist/src/cli.js")];
-  const environment = { PORT: "0", NODE_OPTIONS: `--import ${tell}` };
+  const environment = { PORT: "0", NODE_OPTIONS: `--import ${printArgs}` };
   const { printed, err, kill, ended } = startProgram(command, environment, BUILT);
   await printed(READY_LINE);
   kill("SIGTERM");

@@ -30,7 +30,7 @@ type Permit = (
 const webSocket =
   (token: string): Permit =>
   async (gateway, numbers, answered) => {
-    const { socket, tell } = await openSocket(gateway, { token });
+    const { socket, sendMessage } = await openSocket(gateway, { token });
     let count = 0;
     const all = new Promise<void>((resolve) => {
       socket.on("message", (message: Buffer) => {
@@ -39,7 +39,7 @@ const webSocket =
       });
     });
     for (const number of numbers)
-      tell({ type: "subscribe", id: `${number}`, payload: { query: subscription(number) } });
+      sendMessage({ type: "subscribe", id: `${number}`, payload: { query: subscription(number) } });
     await all;
   };
 

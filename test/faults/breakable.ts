@@ -1,7 +1,7 @@
 import { onTestFinished, vi } from "vitest";
 import type { Seen, FakeResponse } from "../support/fake.ts";
 import { type Fault, startFaultServer } from "../support/fault-server.ts";
-import { say } from "./faults.ts";
+import { respondWith } from "./faults.ts";
 import { statusOf, upTo } from "../support/one-read.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { fakeClock } from "../support/fake-clock.ts";
@@ -83,7 +83,7 @@ export function delayAll() {
   const pending: (() => void)[] = [];
   let arrivals: (() => void)[] = [];
   const fault: Fault = ({ response, right }) => {
-    pending.push(() => void say(right)({ response, right }));
+    pending.push(() => void respondWith(right)({ response, right }));
     for (const arrived of arrivals) arrived();
   };
   return {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { describe, expect, test, vi } from "vitest";
 import { BREAKER, BROKEN, counted, delayAll, inSequence, startBreakable, TEN_CALLERS } from "./breakable.ts";
 import type { Fault, Trouble } from "../support/fault-server.ts";
-import { hang, reset, say } from "./faults.ts";
+import { hang, reset, respondWith } from "./faults.ts";
 import { metricOf, reaches } from "../support/metrics.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { OUTPUTS_OF_42, statusesOf, statusOf, upTo } from "../support/one-read.ts";
@@ -28,7 +28,7 @@ describe("a repeatedly failing service", () => {
   test("opens the circuit after 20 failures, reporting retry time and metric", async () => {
     const { service, one, gateway } = await startOfTen();
     expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(0);
-    service.fail(/./, say({ status: 503, text: "" }));
+    service.fail(/./, respondWith({ status: 503, text: "" }));
     expect(counted(await inSequence(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
     expect(counted(await inSequence(10, one))).toEqual({ [BREAKER]: 10 });
     expect(service.calls()).toHaveLength(20);
@@ -56,8 +56,8 @@ describe("a repeatedly failing service", () => {
   test.each<[string, Fault, string]>([
     ["breaks connections", reset, "UPSTREAM_UNAVAILABLE"],
     ["is silent", hang, "UPSTREAM_TIMEOUT"],
-    ["answers 502", say({ status: 502, text: "" }), "UPSTREAM_UNAVAILABLE"],
-    ["answers 504", say({ status: 504, text: "" }), "UPSTREAM_UNAVAILABLE"],
+    ["answers 502", respondWith({ status: 502, text: "" }), "UPSTREAM_UNAVAILABLE"],
+    ["answers 504", respondWith({ status: 504, text: "" }), "UPSTREAM_UNAVAILABLE"],
   ])("opens the circuit when it %s", async (_, fault, code) => {
     await withDeadline(async (deadlineMs) => {
       const { service, one, many } = await startOfTen(
@@ -109,7 +109,7 @@ describe("a repeatedly failing service", () => {
 
   test.each([401, 403, 404, 409, 429, 500])("is not assumed from responses with %i", async (status) => {
     const { service, one } = await startOfTen();
-    service.fail(/./, say({ status, json: {} }), (call) => call <= 25);
+    service.fail(/./, respondWith({ status, json: {} }), (call) => call <= 25);
     await inSequence(25, one);
     expect(await one()).toBe("ok");
   });
@@ -215,7 +215,7 @@ describe("a repeatedly failing service", () => {
     expect((await gateway.ask(login)).data).toEqual({ login: null });
     pass(5_100);
     service.heal();
-    service.fail(/POST/, say({ json: { token: "n3w" } }));
+    service.fail(/POST/, respondWith({ json: { token: "n3w" } }));
     expect(await gateway.ask(login)).toEqual({ data: { login: { token: "n3w" } } });
     const tried = service.seen().slice(20);
     expect(tried.map(({ method, headers, body }) => [method, headers["authorization"], body])).toEqual([
@@ -229,7 +229,7 @@ describe("a repeatedly failing service", () => {
     const { service, one, pass } = await startBreakable();
     const other = { token: "other" };
     expect(await one(1_000, other)).toBe("ok");
-    service.fail(/experiments\/\d{1,3}\//, say({ status: 503, text: "" }));
+    service.fail(/experiments\/\d{1,3}\//, respondWith({ status: 503, text: "" }));
     for (const round of [1, 2]) {
       // The reads of the other caller are outside the window.
       pass(11_000);

@@ -121,12 +121,12 @@ interface Scene {
   readonly deadlineMs: number;
 }
 
-type Mend = void | (() => unknown);
+type Repair = void | (() => unknown);
 
 /** A fault of the service, on one route or on all routes. */
 export interface MatrixFault {
   /** Causes the fault. The returned function ends it. */
-  readonly bring: (scene: Scene) => Mend | Promise<Mend>;
+  readonly bring: (scene: Scene) => Repair | Promise<Repair>;
   /** Whether the service is unreachable: none of its data can be read. */
   readonly isAll?: boolean;
   /** Whether a deadline ends the affected request. */
@@ -155,7 +155,7 @@ export async function observe(
     env: { UPSTREAM_RETRIES: "2", ...(hasDeadline && deadlines(deadlineMs)) },
   });
   const route = matrixRouteOf(operation);
-  const mend = await bring({ service, route, elsewhere: elsewhere.url, deadlineMs });
+  const repair = await bring({ service, route, elsewhere: elsewhere.url, deadlineMs });
   const outcome = await runMatrix(operation, gateway, isAll ? "nothing" : "part");
   const cell = cellOf(outcome, service.calls(route).length);
   expectNothingLeaked(outcome.reported, gateway.logged(), service.url);
@@ -164,7 +164,7 @@ export async function observe(
   service.heal();
   // Skips the longest pause that a service can request.
   skippedMs = 300_000;
-  await mend?.();
+  await repair?.();
   expect((await runMatrix(operation, gateway, "part")).came).toBe("ok");
   expect(await metricOf(gateway, "rungraph_upstream_requests_running")).toBe(0);
   return cell;

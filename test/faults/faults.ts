@@ -2,23 +2,23 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
-import { bodyOf, headersOf, tell, type FakeResponse } from "../support/fake.ts";
+import { bodyOf, headersOf, writeResponse, type FakeResponse } from "../support/fake.ts";
 import type { Fault } from "../support/fault-server.ts";
 
 /** Accepts the request and never responds. */
 export const hang: Fault = () => {};
 
 /** Sends the given response instead. */
-export const say =
+export const respondWith =
   (reported: FakeResponse): Fault =>
   ({ response }) =>
-    tell(response, reported);
+    writeResponse(response, reported);
 
 /** Sends the correct response with a changed body. */
 export const garble =
   (over: (body: Buffer) => Buffer | string, headers: Record<string, string> = {}): Fault =>
   ({ response, right }) =>
-    tell(response, { text: over(bodyOf(right)), headers: { ...headersOf(right), ...headers } });
+    writeResponse(response, { text: over(bodyOf(right)), headers: { ...headersOf(right), ...headers } });
 
 /** Sends the correct response with changed JSON. */
 export const mangle = (over: (json: unknown) => unknown): Fault =>
@@ -92,4 +92,4 @@ export async function bombOf(megabytes: number): Promise<Buffer> {
 export const redirect =
   (status: number, location: (request: IncomingMessage) => string): Fault =>
   ({ response }) =>
-    tell(response, { status, text: "", headers: { location: location(response.req) } });
+    writeResponse(response, { status, text: "", headers: { location: location(response.req) } });

@@ -15,7 +15,7 @@ import {
   redirect,
   reset,
   resetMidBody,
-  say,
+  respondWith,
   trickle,
 } from "./faults.ts";
 import { withDeadline } from "../support/long-timeout.ts";
@@ -40,7 +40,7 @@ const answering = ({ status, page, retryAfter, once: isOnce }: StatusFault): Mat
         json: { detail: "c4nary/srv" },
         ...(retryAfter !== undefined && { headers: { "retry-after": retryAfter } }),
       };
-  return at(say({ status, ...reported }), isOnce ? once : undefined);
+  return at(respondWith({ status, ...reported }), isOnce ? once : undefined);
 };
 
 const bomb = bombOf(200);
@@ -112,7 +112,7 @@ const FAULTS: Readonly<Record<string, MatrixFault>> = {
   "zip bomb of 200 MB": {
     bring: async ({ service, route }) => {
       const headers = { "content-type": "application/json", "content-encoding": "gzip" };
-      service.fail(route, say({ text: await bomb, headers }));
+      service.fail(route, respondWith({ text: await bomb, headers }));
     },
   },
   "endless body": at(flood({ chunk: MEGABYTE })),

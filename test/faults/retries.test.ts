@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { BREAKER, counted, freezeWindows, inSequence, startBreakable } from "./breakable.ts";
 import { cases } from "../support/cases.ts";
-import { reset, say } from "./faults.ts";
+import { reset, respondWith } from "./faults.ts";
 import { metricOf, reaches } from "../support/metrics.ts";
 import { statusOf } from "../support/one-read.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
@@ -42,19 +42,27 @@ describe("retries of reads", () => {
     const { service, one, pass } = await startBreakable({ ...env, REQUEST_TIMEOUT_MS: "600000" });
     service.fail(/./, reset, (call) => call <= 2);
     expect(await one()).toBe("ok");
-    const refusal = say({ status: 503, text: "", headers: { "retry-after": "2" } });
+    const refusal = respondWith({ status: 503, text: "", headers: { "retry-after": "2" } });
     service.fail(/./, refusal, (call) => (pass(599_000), call === 1));
     expect(await one()).toBe("UPSTREAM_UNAVAILABLE, again in 2");
     const pauses = set.mock.calls.map(([, ms = 0]) => Math.round(1_000 * ms));
     expect(pauses).toEqual(expect.arrayContaining([1_230, 2_460]));
-    service.fail(/./, say({ status: 503, text: "", headers: { "retry-after": "3" } }), (call) => call === 1);
+    service.fail(
+      /./,
+      respondWith({ status: 503, text: "", headers: { "retry-after": "3" } }),
+      (call) => call === 1,
+    );
     expect(await one()).toBe("UPSTREAM_UNAVAILABLE, again in 3");
   });
 
   test("are neither sent nor counted when the caller disconnects during backoff", async () => {
     const set = vi.spyOn(globalThis, "setTimeout");
     const { service, gateway, one } = await startBreakable(env);
-    service.fail(/./, say({ status: 503, text: "", headers: { "retry-after": "2" } }), (call) => call === 1);
+    service.fail(
+      /./,
+      respondWith({ status: 503, text: "", headers: { "retry-after": "2" } }),
+      (call) => call === 1,
+    );
     const caller = begin(gateway.url, { path: "/graphql", graphql: statusOf(7) });
     await vi.waitUntil(() => set.mock.calls.some(([, ms]) => ms === 2_000), LONG_TIMEOUT);
     caller.destroy();

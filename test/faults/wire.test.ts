@@ -46,7 +46,7 @@ async function startWire() {
     url,
     /** Whether a request with this id has arrived. On a busy machine some requests time out before they are sent. */
     hasReceived: (requestId: unknown) => received.has(requestId),
-    tell: (next: Response) => void (reported = next),
+    setResponse: (next: Response) => void (reported = next),
   };
 }
 
@@ -68,7 +68,7 @@ test("survives arbitrary upstream bytes, and failed sent commands have unknown o
     fc.asyncProperty(fc.array(response, { minLength: 6, maxLength: 6 }), async (responses) => {
       const { ask } = await startGateway({ upstream: service, env: QUICK });
       for (const each of responses) {
-        service.tell(each);
+        service.setResponse(each);
         const [read, written] = (await Promise.all([ask(query), ask(command)])) as Answer<unknown>[];
         for (const { extensions } of [...(read?.errors ?? []), ...(written?.errors ?? [])]) {
           expect(extensions["code"]).toMatch(KNOWN);

@@ -82,7 +82,7 @@ test("a slowly but steadily read download completes, even beyond MAX_WAITING_BYT
 
 test("pauses reading a WebSocket while many of its documents are unanswered", async () => {
   const fixture = await startFixture();
-  const { socket, tell } = await openSocket(fixture, ADA);
+  const { socket, sendMessage } = await openSocket(fixture, ADA);
   stopwatchRuns();
   const documents = 400;
   let answered = 0;
@@ -94,10 +94,10 @@ test("pauses reading a WebSocket while many of its documents are unanswered", as
   });
   for (let number = 0; number < documents; number++) {
     const query = `subscription { invalid${number} } #${"x".repeat(8_000)}`;
-    tell({ type: "subscribe", id: `${number}`, payload: { query } });
+    sendMessage({ type: "subscribe", id: `${number}`, payload: { query } });
   }
   // The response to this message shows that the gateway has read all earlier ones.
-  tell({ type: "ping" });
+  sendMessage({ type: "ping" });
   await isRead;
   // The last chunk that was read also contained some later messages.
   expect(documents - answered).toBeLessThan(64);
@@ -114,12 +114,16 @@ test("closes a WebSocket that is not initialized in time", async () => {
 });
 
 /** Lets time pass for a client that answers pings. */
-async function pass(fixture: Fixture, { socket, tell }: Awaited<ReturnType<typeof openSocket>>, ms: number) {
+async function pass(
+  fixture: Fixture,
+  { socket, sendMessage }: Awaited<ReturnType<typeof openSocket>>,
+  ms: number,
+) {
   for (const end = fixture.now() + ms; fixture.now() < end;) {
     fixture.advance(Math.min(10_000, end - fixture.now()));
     if (fixture.now() === end) return;
     const answer = once(socket, "message");
-    tell({ type: "ping" });
+    sendMessage({ type: "ping" });
     await answer;
   }
 }
@@ -130,7 +134,7 @@ test("closes a WebSocket after a minute without a subscription", async () => {
   const completed = new Promise<void>((resolve) =>
     opened.socket.on("message", (text: Buffer) => text.includes('"complete"') && resolve()),
   );
-  opened.tell({ type: "subscribe", id: "1", payload: { query: "{ __typename }" } });
+  opened.sendMessage({ type: "subscribe", id: "1", payload: { query: "{ __typename }" } });
   await completed;
   await pass(fixture, opened, 59_999);
   expect(opened.socket.readyState).toBe(opened.socket.OPEN);
@@ -145,13 +149,13 @@ test("keeps a WebSocket open beyond a minute until its last subscription ends", 
   const number = fixture.next();
   const variables = { id: globalId(`Experiment:ada/mnist/${number}`) };
   for (const id of ["1", "2"])
-    opened.tell({ type: "subscribe", id, payload: { query: RUN_UPDATED, variables } });
+    opened.sendMessage({ type: "subscribe", id, payload: { query: RUN_UPDATED, variables } });
   await vi.waitUntil(() => fixture.timers().includes(fixture.now() + FIRST_POLL), LONG_TIMEOUT);
   await pass(fixture, opened, 125_000);
-  opened.tell({ type: "complete", id: "1" });
+  opened.sendMessage({ type: "complete", id: "1" });
   await pass(fixture, opened, 125_000);
   expect(opened.socket.readyState).toBe(opened.socket.OPEN);
-  opened.tell({ type: "complete", id: "2" });
+  opened.sendMessage({ type: "complete", id: "2" });
   await vi.waitUntil(() => fixture.timers().includes(fixture.now() + 60_000), LONG_TIMEOUT);
   await pass(fixture, opened, 60_000);
   expect(await opened.closed).toBe(1000);

@@ -22,7 +22,7 @@ test.each([
   expect((await openSocket(fixture, { token: "invented-late" })).outcome).toBe("in");
   expect((await openSocket(fixture, { token: "ada" })).outcome).toBe("in");
   expect((await openSocket(fixture, { token: "ada", byHeader: true })).outcome).toBe("in");
-  known.tell({ type: "ping" });
+  known.sendMessage({ type: "ping" });
   expect(await Promise.race([once(known.socket, "message"), known.closed])).toBeInstanceOf(Array);
 });
 

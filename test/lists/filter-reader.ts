@@ -1,5 +1,5 @@
 /** A condition of a filter, as a server reads it. */
-export interface Said {
+export interface Condition {
   readonly key: string;
   readonly isNegated: boolean;
   /** Of a comparison. */
@@ -8,7 +8,7 @@ export interface Said {
 }
 
 /** Reads a filter by the rules of release 0.4.4, without its database. Throws if that release rejects the filter or crashes. */
-export function readFilter(query: string): Said[] {
+export function readFilter(query: string): Condition[] {
   if (strip(query) === "") return [];
   return query.split(",").map(strip).filter(Boolean).map(readExpression);
 }
@@ -19,7 +19,7 @@ const strip = (text: string) => text.replaceAll(/^[\s\p{Cc}]+|[\s\p{Cc}]+$/gu, "
 const DATES = new Set(["created_at", "updated_at", "started_at", "finished_at"]);
 const LOOKUPS = /^(?:exact|in|gte?|lte?|range|regex|isnull|i?contains|contained_by|has_(?:keys?|any_keys))$/;
 
-function readExpression(expression: string): Said {
+function readExpression(expression: string): Condition {
   const [key = "", operation = "", ...rest] = expression.split(":").map(strip);
   if (key === "" || operation === "" || rest.length > 0) throw new Error(`no expression: ${expression}`);
   const [field = "", name, ...more] = key.split(".").map(strip);

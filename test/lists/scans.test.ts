@@ -65,13 +65,13 @@ test("server-side conditions narrow the scan; string conditions alone need none"
 
 describe("the gateway compares strings and names that cannot be sent upstream", () => {
   const { rows, cases: texts } = COMPARED.texts;
-  test.each(texts)("$filter", async ({ filter, ids, compared, said }) => {
+  test.each(texts)("$filter", async ({ filter, ids, compared, sent }) => {
     const { ask, filters, service } = await startRows(rows, { EXPLAIN: "on" });
     const answer = await ask(LIST, { filter }, { headers: { "x-rungraph-explain": "1" } });
     const page = listIn(answer, "project.experiments");
     expect(idsOf(page)).toEqual(ids);
     expect(page).toMatchObject({ totalCount: ids.length, scan: { scannedRows: 3, isComplete: true } });
-    expect(filters()).toEqual([said]);
+    expect(filters()).toEqual([sent]);
     expect(service.seen()[0]?.path).toMatch(/&limit=500$/);
     const { extensions } = answer as unknown as { extensions: { explain: { scans: object[] } } };
     const scan = { fields: ["project.experiments"], moreFields: 0, compared, rows: 3 };

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { createTailPoll } from "../../src/live/tail-poll.ts";
-import { tell } from "../support/fake.ts";
+import { writeResponse } from "../support/fake.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { globalId } from "../support/ids.ts";
 import { experimentId, FIRST_POLL, rowOf, startLive } from "../support/live-service.ts";
@@ -48,7 +48,7 @@ test("a read that ends after its last subscriber left retains no memory", async 
     env: { MAX_UPSTREAM_BYTES: "150000" },
     answer: () => (response) =>
       void answers.push(() =>
-        tell(response, {
+        writeResponse(response, {
           json: { ...rowOf({ id: 1, last_status: "running" }), description: LONG },
         }),
       ),

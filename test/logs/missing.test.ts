@@ -49,11 +49,11 @@ describe("a log that cannot be read", () => {
   });
 
   test("at first, because the service throttles it, is retried", async () => {
-    const said: FakeResponse[] = [
+    const replies: FakeResponse[] = [
       { json: {}, status: 429, headers: { "retry-after": "0" } },
       { text: "line 1\n" },
     ];
-    const { logged, ...gateway } = await startBefore(() => said.shift());
+    const { logged, ...gateway } = await startBefore(() => replies.shift());
     expect(await readWindowOf({ ...gateway, logged })).toMatchObject({ lines: ["line 1"] });
     expect(logged()).not.toContain("unexpected");
   });

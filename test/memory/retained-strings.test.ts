@@ -65,8 +65,12 @@ const KINDS: readonly Kind[] = [
     padding: "header",
     count: cases(300, 1_000),
     send: async (url, index) => {
-      const { socket, tell, closed } = await openSocket({ url }, { token: null, from: "127.0.0.1" }, false);
-      tell({
+      const { socket, sendMessage, closed } = await openSocket(
+        { url },
+        { token: null, from: "127.0.0.1" },
+        false,
+      );
+      sendMessage({
         type: "connection_init",
         payload: { authorization: `token${padded(PADDING.header, `invented-token-${index}`)}` },
       });

@@ -77,18 +77,18 @@ const mutations = (): readonly string[] => [
 ];
 
 /** Sends mutations concurrently as one caller. Returns all responses as text, including headers. */
-async function sayAll(url: string, these = mutations()): Promise<string> {
-  const said = await Promise.all(
+async function sendAll(url: string, these = mutations()): Promise<string> {
+  const responses = await Promise.all(
     these.map(async (query) => {
       const response = await post(`${url}/graphql`, { query }, { authorization: `token ${TOKEN}` });
       return `${JSON.stringify([...response.headers])} ${await response.text()}`;
     }),
   );
-  return said.join("\n");
+  return responses.join("\n");
 }
 
 /** The only path at which the new token may appear. */
-const withoutNewToken = (said: string) => said.replace(`"token":"${NEW_TOKEN}"`, "");
+const withoutNewToken = (responses: string) => responses.replace(`"token":"${NEW_TOKEN}"`, "");
 
 /** The secrets in a request to the service. */
 const echoOf = ({ headers, body }: Seen) => `${headers["authorization"] ?? ""} ${body}`.trim();
@@ -173,10 +173,10 @@ describe("secrets that the service repeats in its refusals are not passed on", (
     const second = await startGateway({ upstream: failing, env });
     const repeated: Record<string, readonly string[]> = {};
     for (status of statuses) {
-      repeated[`${status} to all`] = hits(await sayAll(first.url));
-      const said = await sayAll(second.url);
-      repeated[`${status} to reads`] = hits(withoutNewToken(said));
-      expect(said).toContain(`"token":"${NEW_TOKEN}"`);
+      repeated[`${status} to all`] = hits(await sendAll(first.url));
+      const responses = await sendAll(second.url);
+      repeated[`${status} to reads`] = hits(withoutNewToken(responses));
+      expect(responses).toContain(`"token":"${NEW_TOKEN}"`);
     }
     expect(Object.entries(repeated).filter(([, found]) => found.length > 0)).toEqual([]);
     for (const { logged, url } of [first, second]) {
@@ -243,7 +243,7 @@ test.each<readonly [string, () => Promise<string>]>([
 ])("no secret is leaked when the service responds with %s", async (_, start) => {
   const env = { LOG_LEVEL: "debug", UPSTREAM_HEADERS_TIMEOUT_MS: "50" };
   const { url, logged } = await startGateway({ upstream: { url: await start() }, env });
-  expect(hits((await sayAll(url)) + logged())).toEqual([]);
+  expect(hits((await sendAll(url)) + logged())).toEqual([]);
 });
 
 const BASIC = `Basic ${Buffer.from(`ada:${PASSWORD}`).toString("base64")}`;
@@ -268,8 +268,8 @@ test.each<[string, string, Record<string, string>]>([
 ])("a caller's invalid input is not repeated: %s", async (_, body, headers) => {
   const { url, logged, service } = await startBefore(() => accepting, { LOG_LEVEL: "debug" });
   const response = await post(`${url}/graphql`, body, { authorization: "", ...headers });
-  const said = `${JSON.stringify([...response.headers])} ${await response.text()} ${logged()}`;
-  expect(said).toContain("errors");
-  expect(hits(said)).toEqual([]);
+  const responses = `${JSON.stringify([...response.headers])} ${await response.text()} ${logged()}`;
+  expect(responses).toContain("errors");
+  expect(hits(responses)).toEqual([]);
   expect(service.seen()).toEqual([]);
 });

@@ -122,36 +122,40 @@ export async function openSocket({ url }: Pick<Fixture, "url">, who: Who, isInit
     headers: headersOf(byHeader ? who : { ...who, token: null }),
   });
   onTestFinished(() => socket.terminate());
-  const tell = (message: object) => socket.send(JSON.stringify(message));
+  const sendMessage = (message: object) => socket.send(JSON.stringify(message));
   const closed = new Promise<number>((resolve) => socket.on("error", () => {}).on("close", resolve));
   const outcome = await new Promise<Outcome>((resolve) => {
     socket.on("unexpected-response", (_, { statusCode = 0 }) => resolve(statusCode));
     socket.on("open", () => {
       if (!isInitialized) return resolve("in");
-      tell({ type: "connection_init", payload: headersOf({ token }) });
+      sendMessage({ type: "connection_init", payload: headersOf({ token }) });
     });
     // The first message is the acknowledgement.
     socket.once("message", () => resolve("in"));
     void closed.then(resolve);
   });
-  return { socket, tell, closed, outcome };
+  return { socket, sendMessage, closed, outcome };
 }
 
 type Opened = Awaited<ReturnType<typeof openSocket>>;
 
 /** Subscribes over a connection. Resolves when the subscription is open or rejected, as the log shows. */
-async function subscribeOver(fixture: Fixture, { tell }: Opened, id: number): Promise<Outcome> {
+async function subscribeOver(fixture: Fixture, { sendMessage }: Opened, id: number): Promise<Outcome> {
   const operations = () => operationsIn(fixture.logged());
   const before = operations().length;
-  tell({ type: "subscribe", id: `${id}`, payload: subscription(id) });
+  sendMessage({ type: "subscribe", id: `${id}`, payload: subscription(id) });
   await vi.waitUntil(() => operations().length > before, LONG_TIMEOUT);
   return refusalIn(JSON.stringify(operations().at(-1)).replace('"codes":["', '"code":"'));
 }
 
 /** How a caller uses such a subscription afterwards. */
-function visitOver({ socket, tell, closed }: Opened, id: number, use: Use) {
+function visitOver({ socket, sendMessage, closed }: Opened, id: number, use: Use) {
   if (use === "slow") socket.pause();
-  return { finish: () => tell({ type: "complete", id: `${id}` }), leave: () => socket.terminate(), closed };
+  return {
+    finish: () => sendMessage({ type: "complete", id: `${id}` }),
+    leave: () => socket.terminate(),
+    closed,
+  };
 }
 
 /** A connection, which has a subscription unless it is idle. */
@@ -180,7 +184,7 @@ const overSocket: Enter = async (fixture, who, use) => {
 
 /** A query with incremental delivery over a new connection. */
 const incrementalOverSocket: Enter = async (fixture, who, use) => {
-  const { socket, tell, closed, outcome } = await openSocket(fixture, who);
+  const { socket, sendMessage, closed, outcome } = await openSocket(fixture, who);
   const id = numberFor(fixture, use);
   const visit = { finish: () => fixture.release(id), leave: () => socket.terminate(), closed };
   if (outcome !== "in" || use === "idle") return { ...visit, outcome };
@@ -189,7 +193,7 @@ const incrementalOverSocket: Enter = async (fixture, who, use) => {
       if (/"type":"(?:error|complete)"/.test(message.toString())) resolve(refusalIn(message.toString()));
     });
   });
-  tell({ type: "subscribe", id: `${id}`, payload: { query: deferred(id) } });
+  sendMessage({ type: "subscribe", id: `${id}`, payload: { query: deferred(id) } });
   return { ...visit, outcome: await Promise.race([fixture.arrived(id).then((): Outcome => "in"), refused]) };
 };
 

@@ -47,7 +47,7 @@ export const headersOf = (reported: FakeResponse) => ({
   ...reported.headers,
 });
 
-export function tell(response: ServerResponse, reported: FakeResponse): void {
+export function writeResponse(response: ServerResponse, reported: FakeResponse): void {
   response.writeHead(reported.status ?? 200, headersOf(reported)).end(bodyOf(reported));
 }
 
@@ -62,7 +62,7 @@ export async function startFake(answer: Answering) {
     seen.push(asked);
     const reply = (await answer(asked)) ?? NOT_FOUND;
     if (typeof reply === "function") reply(response);
-    else tell(response, reply);
+    else writeResponse(response, reply);
   });
   return {
     ...server,

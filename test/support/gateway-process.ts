@@ -29,7 +29,7 @@ export async function startGatewayProcess(
     // Safe: a process that printed its address has been started.
     pid: pid ?? 0,
     /** All that it wrote so far. */
-    said: () => out() + err(),
+    output: () => out() + err(),
     /** Throws an error with its output if it has ended. */
     expectAlive: async () => {
       const lives = await fetch(`${url}/healthz`).then(

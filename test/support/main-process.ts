@@ -56,22 +56,22 @@ export function spawnProgram(
     env: { PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const said = { out: "", err: "" };
+  const output = { out: "", err: "" };
   const ended = once(child, "close").then(([code]) => code as number | null);
   const exited = once(child, "exit").then(([code]) => code as number | null);
   const reported: (() => void)[] = [];
   child.stdout?.on("data", (chunk: Buffer) => {
-    said.out += chunk.toString();
-    for (const tell of reported) tell();
+    output.out += chunk.toString();
+    for (const notify of reported) notify();
   });
-  child.stderr?.on("data", (chunk: Buffer) => (said.err += chunk.toString()));
+  child.stderr?.on("data", (chunk: Buffer) => (output.err += chunk.toString()));
   return {
     pid: child.pid,
     ended,
     /** Its exit code, even while some of its output is unread. */
     exited,
-    out: () => said.out,
-    err: () => said.err,
+    out: () => output.out,
+    err: () => output.err,
     kill: (signal: NodeJS.Signals) => child.kill(signal),
     /** Stops reading its output without closing the pipe. */
     pauseReading: () => void child.stdout?.pause(),
@@ -83,14 +83,14 @@ export function spawnProgram(
       Promise.race([
         new Promise<RegExpExecArray>((found) => {
           const look = () => {
-            const match = expected.exec(said.out);
+            const match = expected.exec(output.out);
             if (match) found(match);
           };
           reported.push(look);
           look();
         }),
         ended.then((code): never => {
-          throw new Error(`it ended with ${code} before it had printed ${expected}: ${said.err}`);
+          throw new Error(`it ended with ${code} before it had printed ${expected}: ${output.err}`);
         }),
       ]),
   };

@@ -62,15 +62,15 @@ export async function runBalancer(
   writeFileSync(path, adapt(text, folder));
   const child = spawn(name, args(path), { env: ENVIRONMENT, stdio: ["ignore", "inherit", "pipe"] });
   const ended = once(child, "exit");
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  let output = "";
+  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
   const url = `http://127.0.0.1:${port}`;
   return {
     url,
     port,
     /** Rejects unless it forwards requests. */
     check: async (): Promise<void> => {
-      if (child.exitCode !== null) throw new Error(`${name} ended: ${said}`);
+      if (child.exitCode !== null) throw new Error(`${name} ended: ${output}`);
       const { status } = await fetch(`${url}/graphql?query={__typename}`);
       if (status !== 200) throw new Error(`${name} answers ${status}`);
     },

@@ -148,9 +148,9 @@ describe("with UPSTREAM_PROXY", () => {
     });
     expect([codesOf(answer), file.slice(0, 4)]).toEqual([OUT_OF_REACH, "503 "]);
     expect(logged).toContain(`"cause":"PROXY_407"`);
-    const said = logged + file + JSON.stringify(answer);
+    const output = logged + file + JSON.stringify(answer);
     const encoded = Buffer.from("gateway:canary").toString("base64");
-    for (const secret of ["canary", encoded, proxy.host, SERVICE_HOST]) expect(said).not.toContain(secret);
+    for (const secret of ["canary", encoded, proxy.host, SERVICE_HOST]) expect(output).not.toContain(secret);
     expect(service.seen()).toEqual([]);
     await vi.waitUntil(() => proxy.connections() === 0, LONG_TIMEOUT);
   });
@@ -193,9 +193,9 @@ describe("with UPSTREAM_PROXY", () => {
     });
     onTestFinished(() => gateway.kill());
     await expect.poll(() => proxy.lines(), LONG_TIMEOUT).toEqual([`CONNECT ${SERVICE_HOST}:80`]);
-    await expect.poll(() => gateway.said(), LONG_TIMEOUT).toContain("(PROXY_407)");
-    expect(gateway.said()).not.toContain("canary");
-    expect(gateway.said()).not.toContain(proxy.host);
+    await expect.poll(() => gateway.output(), LONG_TIMEOUT).toContain("(PROXY_407)");
+    expect(gateway.output()).not.toContain("canary");
+    expect(gateway.output()).not.toContain(proxy.host);
   });
 });
 

@@ -67,7 +67,7 @@ function createExplainPanel({ isOpen, onToggle }) {
   };
 
   /** Shows the details of a row, or none. @param {Element | null} row */
-  const tell = (row) => {
+  const showDetails = (row) => {
     described?.removeAttribute("aria-describedby");
     described = row;
     const { requests } = (row && about.get(row)) ?? {};
@@ -136,7 +136,7 @@ function createExplainPanel({ isOpen, onToggle }) {
 
   /** @param {Explanation | null} explanation */
   const show = (explanation) => {
-    tell(null);
+    showDetails(null);
     summary.textContent = savings.textContent = "";
     scale.replaceChildren();
     body.replaceChildren();
@@ -176,10 +176,10 @@ function createExplainPanel({ isOpen, onToggle }) {
   };
 
   body.addEventListener("scroll", place);
-  body.addEventListener("pointerover", (event) => tell(rowAt(event)));
-  body.addEventListener("pointerleave", () => tell(body.querySelector("li:focus")));
-  body.addEventListener("focusin", (event) => tell(rowAt(event)));
-  body.addEventListener("focusout", () => tell(null));
+  body.addEventListener("pointerover", (event) => showDetails(rowAt(event)));
+  body.addEventListener("pointerleave", () => showDetails(body.querySelector("li:focus")));
+  body.addEventListener("focusin", (event) => showDetails(rowAt(event)));
+  body.addEventListener("focusout", () => showDetails(null));
   body.addEventListener("click", (event) => {
     const row = rowAt(event);
     if (!row) return;
@@ -203,7 +203,7 @@ function createExplainPanel({ isOpen, onToggle }) {
       ArrowLeft: () => (isUnfolded(row) ? unfold?.() : row.ariaLevel === "2" && focus(parent)),
       Enter: () => unfold?.(),
       " ": () => unfold?.(),
-      Escape: () => tell(null),
+      Escape: () => showDetails(null),
     };
     if (!keys[event.key]) return;
     event.preventDefault();
