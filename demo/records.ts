@@ -220,7 +220,7 @@ export function groupStatus(group: Group, status: Status): JsonRecord {
   return { ...statusOf(group, status), experiment_group: group.id };
 }
 
-/** `details` is absent from the first record and null in the others: the document says that both occur. */
+/** `details` is absent from the first record and null in the others, because the document has both. */
 export function jobStatus(run: Job | Build, status: Status): JsonRecord {
   const details = status === run.statuses[0] ? {} : { details: null };
   return { ...statusOf(run, status), ...details, job: run.id };

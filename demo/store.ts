@@ -212,7 +212,7 @@ export function bookmark(store: Store, { bookmarkedBy }: Keepable, username: str
 type Given<R extends Run, Required extends keyof R> = Pick<R, Required | "project" | "user" | "createdAt"> &
   Partial<Omit<R, "kind">>;
 
-/** Adds an experiment without a status: a timeline gives it one. */
+/** Adds an experiment without a status. A timeline sets it later. */
 export function addExperiment(store: Store, given: Given<Experiment, "config" | "replicas">): Experiment {
   const experiment: Experiment = {
     ...defaults(store, "experiment", given),

@@ -118,7 +118,7 @@ const TABLE = {
   BAD_REQUEST: {
     status: 400,
     meaning:
-      "The request is not a GraphQL request: invalid JSON or UTF-8, no query, a parameter with a wrong type or given twice, a batch, a mutation by GET, or a type of operation that a tool does not run. At `/mcp` also a request from a page of another origin.",
+      "The request is not a GraphQL request: invalid JSON or UTF-8, no query, a parameter with a wrong type or given twice, or a batch. Also for a mutation by GET, for a type of operation that a tool does not run, and at `/mcp` for a page of another origin.",
   },
   OPERATION_RESOLUTION_FAILURE: {
     status: 400,
@@ -255,7 +255,7 @@ export const retryOf = (error: unknown): ErrorCodeRow["retry"] | null => rowOf(e
 /** Whether the same read may succeed later. */
 export const isTransient = (error: unknown): error is GatewayError => rowOf(error)?.passes === true;
 
-/** Whether the upstream service has no usable response for now, so that a stale response may be served. */
+/** Whether the upstream service has no usable response for now, so a stale response may be served. */
 export const mayServeStale = (error: unknown): boolean =>
   isTransient(error) && error.code !== "SERVICE_OVERLOADED" && !isTooLarge(error);
 

@@ -119,8 +119,7 @@ export function postMetric(request: DemoRequest): DemoResponse {
   return json(201, metricRecord(experiment, metric));
 }
 
-// The document does not say: a restarted or copied experiment leaves its group and a resumed one stays in it,
-// as recorded.
+// The document does not define this: a restarted or copied experiment leaves its group and a resumed one stays in it, as recorded.
 export const restartExperiment = cloneExperiment("restart", () => null);
 export const resumeExperiment = cloneExperiment("resume", ({ group }) => group);
 export const copyExperiment = cloneExperiment("copy", () => null);
@@ -140,7 +139,7 @@ function cloneExperiment(strategy: Strategy, groupOf: (source: Experiment) => Gr
       strategy,
       code: isUpdated === true ? latestCode(source) : source.code,
       config: source.config,
-      // The document does not say this: fields that are not given keep their values.
+      // The document does not define this: fields that are not given keep their values.
       declarations: isFields(given) ? { ...source.declarations, ...given } : source.declarations,
       resources: source.resources,
       replicas: [{ id: nextId(store, "experiment job"), role: "master", node: nodeNames[0] }],

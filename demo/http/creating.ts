@@ -36,7 +36,7 @@ import { studyOf } from "./trials.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The fields of the body, for a caller who may change the project, and what all runs take from them. */
+/** The fields of the body that all runs have in common, for a caller who may change the project. */
 function givenIn<R extends Run>(request: DemoRequest, kind: Kind<R>) {
   const { store } = request;
   const project = projectOf(request, mayWrite);

@@ -186,7 +186,7 @@ export const experimentKeys: FilterKeys<Experiment> = (name) => {
   return memberKeys.get(name) ?? builtKeys.get(name) ?? sharedKeys.get(name);
 };
 
-/** The latest number recorded under a name; null when there is none. */
+/** The latest number recorded under a name; null if there is none. */
 export function lastMetric(experiment: Experiment, name: string): number | null {
   const value = experiment.metrics.at(-1)?.latest[name];
   return typeof value === "number" ? value : null;

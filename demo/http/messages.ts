@@ -29,7 +29,7 @@ export function json(status: number, value: unknown): DemoResponse {
   return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
 }
 
-/** A response without a body, as real servers give it to most commands. */
+/** A response without a body, which real servers send for most commands. */
 export function empty(status: number): DemoResponse {
   return { status, headers: { "content-type": "text/html; charset=utf-8" }, body: "" };
 }

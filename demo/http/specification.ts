@@ -4,12 +4,12 @@ import type * as Yaml from "yaml";
 import type { Declarations, RunConfig } from "../store.ts";
 import { HttpError, isFields, pythonType } from "./messages.ts";
 
-/** The specification of a run, of which only the kind has been checked. */
+/** The specification of a run. Only its kind has been checked. */
 export type Specification = Readonly<Record<string, unknown>>;
 
 type Kind = "experiment" | "job" | "build" | "group";
 
-/** How errors begin, what they call the specification, and the sections that another kind has. */
+/** The prefix of errors, their word for the specification, and the sections of other kinds. */
 const kinds: Readonly<Record<Kind, readonly [prefix: string, name: string, unexpected: readonly string[]]>> =
   {
     experiment: ["specification config", "ExperimentSpecification", ["hptuning"]],
@@ -72,7 +72,7 @@ const require = createRequire(import.meta.url);
 
 /** Parses one document without aliases, whose resolution can take very long. Throws when it is invalid. */
 function parseYaml(text: string): unknown {
-  // Loaded on the first text.
+  // Loaded when the first YAML is parsed.
   const { Composer, Lexer, Parser } = require("yaml") as typeof Yaml;
   function* tokens(): Generator<Yaml.CST.Token, void> {
     const parser = new Parser();
@@ -90,7 +90,7 @@ function parseYaml(text: string): unknown {
   return document?.toJS({ maxAliasCount: 0 });
 }
 
-/** A section of a specification, empty where there is none. */
+/** A section of a specification, empty if it is missing. */
 export function sectionOf(specification: Specification, name: string): Specification {
   const section = specification[name];
   return isFields(section) ? section : {};

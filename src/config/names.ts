@@ -5,8 +5,8 @@ import { systemCodeOf } from "../errors.ts";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Matches names that belong to the gateway, some of which were removed in 0.3. A misspelt one could leave the gateway open, or without its
- * service.
+ * Matches names of the gateway's settings, including settings that were removed in 0.3. A misspelt one could leave the gateway open, or
+ * without its service.
  */
 const OURS =
   /^(?:UPSTREAM|MAX|LIVE|TRUSTED)_|^(?:APQ|RELOAD_INTERVAL_MS|WORKERS|READ_TIMEOUT_MS|(?:DOCUMENT_)?CACHE_BYTES|REDIS_(?:URL|URL_FILE|CA_FILE|PREFIX|TIMEOUT_MS|SHARED_READS))$/i;

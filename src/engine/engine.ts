@@ -40,8 +40,8 @@ import { mergeErrors, separateNames } from "./merge-errors.ts";
 import { type EventExecution, openResults, type Results, type StreamSource } from "./subscription.ts";
 
 /**
- * Details of an operation, which are filled in while it is prepared. The type decides which permit the operation needs, so that it is set
- * before the context is opened. The other details are for logs and metrics.
+ * Details of an operation, which are filled in while it is prepared. The type decides which permit the operation needs, so it is set before
+ * the context is opened. The other details are for logs and metrics.
  */
 export interface OperationDetails {
   type: "query" | "mutation" | "subscription" | "invalid";
@@ -58,7 +58,7 @@ export interface OperationDetails {
 /** The arguments of one execution, independent of the transport of the request. */
 export interface ExecutionArgs extends EventExecution {
   readonly details: OperationDetails;
-  /** Returns the `extensions` that report how the result came about, or null; null if nothing is reported. */
+  /** Returns the `extensions` that report how the result was obtained; null if nothing is reported. */
   readonly extensions: (() => object | null) | null;
 }
 
@@ -91,7 +91,7 @@ interface EngineSettings extends DocumentSettings, Omit<MeterSettings, "limits">
 
 export type Engine = ReturnType<typeof createEngine>;
 
-/** Longest operation name in logs, in characters: callers choose the names. */
+/** Maximum length of an operation name in logs, in characters, because callers choose the names. */
 const MAX_OPERATION_NAME_LENGTH = 100;
 
 /**

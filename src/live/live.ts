@@ -66,7 +66,7 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
   const { requestsPerMinute, limitOf, commonLimit, concurrency, timeoutMs } = settings;
   let count = 0;
   const callerPolls = callers.perCaller((caller): CallerPolls => {
-    // Subscribers with the same token share the requests, so that the polls have a request id of their own.
+    // Subscribers with the same token share the requests, so the polls have a request id of their own.
     const identity: Identity = { caller, requestId: randomUUID(), trace: null };
     const reservation = memoryBudget.open(new RequestScope(identity, Number.POSITIVE_INFINITY));
     return { schedulers: new Map(), polls: new Map(), identity, reservation };

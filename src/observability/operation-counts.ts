@@ -122,7 +122,7 @@ const NAMES: NameSettings = {
 
 /**
  * Creates the counters of operations by name and by client. Each count returns the name under which the client is counted. Callers choose
- * these names, so that new ones are added only with `isTrusted`.
+ * these names, so new ones are added only with `isTrusted`.
  */
 export function createOperationCounts(registers: Registry[], now: () => number) {
   const clients = createNamedCounts(CLIENTS, registers, now);

@@ -15,7 +15,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => performance.now(),
   after: (ms, callback) => {
-    // Only servers keep the process running, so that the timer is unreferenced.
+    // Only servers keep the process running, so the timer is unreferenced.
     const timer = setTimeout(callback, Math.min(ms, MAX_TIMER_MS)).unref();
     return () => clearTimeout(timer);
   },

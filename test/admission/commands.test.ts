@@ -28,7 +28,7 @@ test("sends no command that the service's rate limit would certainly reject", as
   advance(20_000);
   expect(await send(100, false)).toEqual([...Array(20).fill("DONE"), ...Array(80).fill("NOT_SENT")]);
   expect([service.seen().length, service.refused()]).toEqual([120, 0]);
-  // The error of a single command says when it may be sent.
+  // The error of a single command contains the time of the next attempt.
   const { errors } = await gateway.ask(
     `mutation { stopExperiment(id: "ada.mnist.1", force: true) { outcome } }`,
   );

@@ -19,7 +19,7 @@ import { begin } from "../support/readers.ts";
 const WAITING = "rungraph_upstream_requests_waiting";
 const TOKENS = ["a", "b", "c"];
 
-/** A service that answers, delays or fails requests, behind a gateway whose queue has room for four. */
+/** A service that answers, delays or fails requests, behind a gateway whose queue holds four. */
 async function start(env: Record<string, string>) {
   const time = fakeClock();
   let mode: "answer" | "delay" | "fail" = "answer";

@@ -66,7 +66,7 @@ export async function choose(page: Page, name: string): Promise<void> {
 export const menuOf = (page: Page, name: string) =>
   page.locator(".menu").filter({ has: page.getByText(name, { exact: true }) });
 
-/** The whole text of the response. The editor renders only the lines on the screen. */
+/** The whole response. The editor renders only the lines on the screen. */
 export const shownIn = (page: Page) =>
   page.evaluate<string>(
     `monaco.editor.getModels().find(({ uri }) => uri.path.endsWith("response.json")).getValue()`,

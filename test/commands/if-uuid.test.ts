@@ -4,7 +4,7 @@ import { pageOf, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 
-/* A new record can get the name of an old project or run: `ifUuid` says which record is meant. */
+/* A new record can get the name of an old project or run. `ifUuid` identifies the intended one. */
 
 const RECORD = { id: 3, name: "mnist", uuid: "u-1", last_status: "running" };
 

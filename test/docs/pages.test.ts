@@ -55,7 +55,7 @@ test.each(PAGES)("links in %s point to existing files and headings", (page) => {
   expect(links.filter((target) => !leadsSomewhere(target, page))).toEqual([]);
 });
 
-/** The SDL that a page tells tools to read, keyed by the page's words for its source. */
+/** The SDL that a page recommends to tools, keyed by the page's words for its source. */
 const SDL: Readonly<Record<string, () => string>> = {
   "--print-schema": () => printPlain(schema),
   "--print-subgraph": () => printSubgraph(schema),

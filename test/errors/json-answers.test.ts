@@ -15,7 +15,7 @@ async function start() {
   }));
   const { ask } = await startGateway({ upstream: service, env: { MAX_RESULT_BYTES: "100000000" } });
   return {
-    /** The value that the gateway reads from the JSON text of a key, or the code of the error. */
+    /** The value that the gateway reads from the JSON of a key, or the code of the error. */
     valueOf: async (text: string | Buffer) => {
       const bytes = typeof text === "string" ? Buffer.from(text) : text;
       reported = Buffer.concat([Buffer.from('{"id": 2, "declarations": {"it": '), bytes, Buffer.from("}}")]);

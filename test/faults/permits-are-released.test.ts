@@ -67,7 +67,7 @@ describe("many requests on one closed connection", () => {
 });
 
 describe("callers that do not read a long response", () => {
-  /** Longer than the system's buffers for a connection that nobody reads. */
+  /** Longer than the system buffers of a connection that the client does not read. */
   const description = "x".repeat(9_000_000);
   const long = ASK_STATUS.replace("status", "description");
 

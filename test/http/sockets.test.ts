@@ -134,7 +134,7 @@ test("closes 500 slow clients with 408 while answering all others", async () => 
       new Set(["HTTP/1.1 408 Request Timeout"]),
     );
     await vi.waitUntil(async () => (await gateway.open()) === 0, LONG_TIMEOUT);
-    // Nothing of the requests is kept in memory.
+    // No part of the requests is retained in memory.
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     await vi.waitFor(() => {

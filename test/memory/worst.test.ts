@@ -43,7 +43,7 @@ const experiment = (id: number) => ({
 
 const page = (results: readonly unknown[]) => ({ json: { count: results.length, next: null, results } });
 
-/** A project of 500 runs, one of which has very many values, with the metrics of a long run each. */
+/** A project of 500 runs, each with the metrics of a long run. One of the runs has very many values. */
 function startRuns() {
   const runs = numbers(500).map((index) => experiment(index + 1));
   const metrics = numbers(20_000).map((id) => ({

@@ -42,7 +42,7 @@ const AMBIGUOUS = "ada.mnist.42";
 const NAMES = TEXTS.names;
 
 interface Entry {
-  /** Takes the text as `$x`. */
+  /** Operations that accept the string as `$x`. */
   readonly query: string;
   readonly texts: readonly string[];
 }
@@ -76,7 +76,7 @@ const admission: readonly Entry[] = [
   ...idEntries(["entity(id: $x)", "entities(ids: [$x])"], "id ... on Trackable { uuid }", anyButProject),
   ...idEntries(["project(id: $x)"], "isPublic", [...anyButProject, ...idsBut("Project"), ...NAMES]),
   ...idEntries(COMMANDS, "__typename", [...anyButRun, AMBIGUOUS], "mutation"),
-  // Any other text is a name.
+  // Any other string is a name.
   ...idEntries(["node(id: $x)"], "uuid", [...UNFIT, globalId("Node:.."), ...idsBut("Node")]),
   {
     query: "query ($x: String!) { user(username: $x) { id } }",

@@ -25,7 +25,7 @@ export async function connectAgent(
   return {
     client,
     names: async () => (await client.listTools()).tools.map(({ name }) => name),
-    /** The result of a tool: its text, the GraphQL result, and whether it is an error. */
+    /** The result of a tool: its text content, the GraphQL result, and whether it is an error. */
     use: async (name: string, input: Record<string, unknown> = {}) => {
       const {
         content,

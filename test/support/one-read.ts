@@ -45,7 +45,7 @@ export async function askOf(reported: FakeResponse, env: Record<string, string> 
   return { answer, calls: service.calls() };
 }
 
-/** The JSON text of a record of `bytes` bytes. */
+/** The JSON of a record of `bytes` bytes. */
 export const recordTextOf = (bytes: number) => {
   const bare = JSON.stringify({ ...RUNNING_RECORD, description: "" });
   return JSON.stringify({ ...RUNNING_RECORD, description: "x".repeat(bytes - bare.length) });

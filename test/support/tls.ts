@@ -6,7 +6,7 @@ import { type CertificateExtension, generate } from "selfsigned";
 import { fileWith } from "./build.ts";
 import { openPort } from "./listen.ts";
 
-/** PEM texts. */
+/** Strings in PEM format. */
 interface Identity {
   readonly cert: string;
   readonly key: string;

@@ -34,7 +34,7 @@ function unlinkComments({ loc }: DocumentNode): void {
   }
 }
 
-/** The text of the document that contains a node; undefined when the text is not known. */
+/** The source of the document that contains a node; undefined if it is unknown. */
 export function textOf(node: ASTNode | undefined): string | undefined {
   const source = node?.loc?.source;
   return source instanceof DocumentSource ? source.text : source?.body;

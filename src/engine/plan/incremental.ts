@@ -181,7 +181,7 @@ export function deliverIncrementally(
     const { part, isLast } = delivered;
     const following = parts.filter((each) => !nullPaths.cover(each.part.path));
     const pending = following.map((each) => each.part);
-    // Nothing is reported below what another part has made null.
+    // Nothing is reported below a value that another part has made null.
     if (nullPaths.cover(part.path)) queue.deliver({ part, errors: [], pending, isLast });
     else queue.deliver({ ...delivered, errors: meter.withCount(delivered.errors), pending });
     beginAll(following);

@@ -55,7 +55,7 @@ function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Colu
 /** Memory of one computed statistic, counted as bytes of JSON. */
 const STATISTIC_BYTES = 100;
 
-/** Compares by count, largest first. The sort is stable, so that equal counts keep their order. */
+/** Compares by count, largest first. The sort is stable, so equal counts keep their order. */
 const mostFrequentFirst = (one: { count: number }, other: { count: number }): number =>
   other.count - one.count;
 

@@ -131,8 +131,8 @@ const STATISTICS_OF = {
 } as const;
 
 /**
- * Throws `InputError` for a name that none of the rows has: a misspelt name would look like one without values. Lists without rows have no
- * names, so that any is accepted.
+ * Throws `InputError` for a name that no row has, because a misspelt name would look like one without values. Lists without rows have no
+ * names, so any name is accepted.
  */
 async function requireName(
   { records }: OfRuns,

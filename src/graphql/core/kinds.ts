@@ -204,7 +204,7 @@ const User: Kind<UserDetails, UserAddress> = {
   },
 };
 
-/** The kind of the caller's own user. Its name may be cached, so that the record must confirm that the token still belongs to this user. */
+/** The kind of the caller's own user. Its name may be cached, so the record must confirm that the token still belongs to this user. */
 export const viewer: typeof User = {
   ...User,
   verifiedBy: "record",

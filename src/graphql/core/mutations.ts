@@ -81,7 +81,9 @@ export async function targetOf<R extends object, At extends Address>(
 export const isNamedInFull = ({ kind }: Resource): boolean =>
   kind.verifiedBy === "record" && kindsByName.get(kind.name)?.verifiedBy === "parts";
 
-/** Sends a command for a record. Servers respond with 404 also if only a bookmark is missing, which is no error if the record exists. */
+/**
+ * Sends a command for a record. Servers also respond with 404 if only a bookmark is missing, which is not an error if the record exists.
+ */
 export function sendFor<R extends object, At extends Address, Answer>(
   source: Resource<R, At>,
   endpoint: Command<At, Answer>,

@@ -74,7 +74,7 @@ builder.queryFields((t) => ({
     type: [EntityUnion],
     nullable: { list: false, items: true },
     args: { representations: t.arg({ type: ["_Any"], required: true }) },
-    // A router maps errors to the results of representations, so that each representation needs an error of its own.
+    // A router maps errors to the results of representations, so each representation needs an error of its own.
     extensions: { itemsOf: "representations", errorsStaySeparate: true } satisfies FieldExtensions,
     resolve: unserved,
   }),
@@ -89,7 +89,9 @@ const NULLABILITY = buildSchema(
   '"Null only together with an error. `levels`: 0 is the field, 1 the items of its list." directive @semanticNonNull(levels: [Int!]! = [0]) on FIELD_DEFINITION',
 );
 
-/** Matches fields that are null only with an error, as lines of SDL: results of look-ups, commands and reads, and values derived from them. */
+/**
+ * Matches fields that are null only with an error, as lines of SDL: results of lookups, commands and reads, and values derived from them.
+ */
 const NULL_WITH_ERROR =
   /^(?:Query|Mutation|\w+Payload)\..*[^!]$|: \w+Connection$|^Experiment\.metricS|\.summary:|^ExperimentSummary\..*]$|^(?:ExperimentJob|MetricRecord)\.experiment:|\.subject:/;
 
@@ -129,7 +131,7 @@ export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
   schema.extensions = { ...schema.extensions, introspected } satisfies SchemaExtensions;
   entities.resolve = (_, { representations }: { readonly representations: readonly unknown[] }) => {
     within("representations", representations.length, { from: 0, to: MAX_REPRESENTATIONS });
-    // A separate promise for each, so that an invalid representation is a single null.
+    // A separate promise for each, so an invalid representation is a single null.
     return representations.map(async (given, index) => {
       const representation = (given ?? {}) as Representation;
       const { __typename: name } = representation;

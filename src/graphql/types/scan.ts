@@ -191,8 +191,8 @@ function measureOf(key: Condition["key"], value: unknown): number | null {
 }
 
 /**
- * Returns the conditions that the server's query language cannot express, so that the gateway must test them. Throws `GatewayError` if the
- * rows of this server's lists lack the keys, and `InputError` if the conditions are too long.
+ * Returns the conditions that the server's query language cannot express, so the gateway must test them. Throws `GatewayError` if the rows
+ * of this server's lists lack the keys, and `InputError` if the conditions are too long.
  */
 export function comparedOf(
   conditions: readonly Condition[],

@@ -35,8 +35,8 @@ import { type CommandResult, orError, resultFields } from "./command-outcome.ts"
 import { forceArg, hasFinished, readFresh, STOPS } from "./run-mutations.ts";
 
 /*
- * Root fields for runs of any kind: the look-up, and a mutation of several runs for each command that all kinds have. The command can fail for
- * some of the runs.
+ * Root fields for runs of any kind: the lookup, and a mutation of several runs for each command that all kinds have. The command can fail
+ * for some of the runs.
  */
 
 interface ManyCommand {
@@ -84,8 +84,8 @@ function groupsOf(all: Iterable<RunResource>, { forMany }: ManyCommand, { server
 }
 
 /**
- * Sends a command for each run concurrently, or once for many runs. Returns a result for each id, in the order of the ids. A command for many
- * runs ignores ids that do not exist, so that their records are read first. Records are also read first if `isLeft` may skip a run.
+ * Sends a command for each run concurrently, or once for many runs. Returns a result for each id, in the order of the ids. A command for
+ * many runs ignores ids that do not exist, so their records are read first. Records are also read first if `isLeft` may skip a run.
  */
 async function sendToEach(
   ids: readonly string[],

@@ -12,7 +12,7 @@ import { DONE, mapAsyncIterator } from "../../util/async-iterators.ts";
 interface Stream {
   readonly type: StreamForm["type"];
   readonly status: number;
-  /** Whether the stream has no end of its own, so that a drain must end it. */
+  /** Whether the stream has no end of its own, so a drain must end it. */
   readonly lasts: boolean;
   /** Called once when the first message is encoded, or when there will be no message. Until then the memory of a result stays charged. */
   readonly onEncoded?: () => void;

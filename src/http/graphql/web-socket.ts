@@ -267,7 +267,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
       },
       onSubscribe: ({ extra, subscriptions }, id, { query, ...params }) => {
         const client = extra.socket as Client;
-        // Safe: `graphql-ws` calls `onSubscribe` in the same tick as the message, so that the last scan is the scan of this message.
+        // Safe: `graphql-ws` calls `onSubscribe` in the same tick as the message, so the last scan is the scan of this message.
         const { received } = client;
         if (id.length > MAX_MESSAGE_ID_LENGTH)
           return [

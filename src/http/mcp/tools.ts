@@ -31,7 +31,7 @@ import {
   type ValueSchema,
 } from "./input-schema.ts";
 
-/** The types of operations that a tool can execute. A tool has one result, so that it cannot subscribe. */
+/** The types of operations that a tool can execute. A tool has one result, so it cannot subscribe. */
 export type ToolType = "query" | "mutation";
 
 /**
@@ -84,8 +84,8 @@ export async function callTool(
 const failed = (text: string): CallToolResult => ({ content: [{ type: "text", text }], isError: true });
 
 /**
- * Removes nulls, because models send null for arguments that they do not set. Within an argument null may clear a value, so that it is
- * removed there only for fields with a default.
+ * Removes nulls, because models send null for arguments that they do not set. Within an argument null may clear a value, so it is removed
+ * there only for fields with a default.
  */
 function withoutNulls(
   given: Input,

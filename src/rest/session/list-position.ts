@@ -12,7 +12,7 @@ export interface ListPosition {
   readonly skip: number;
   /** The tie before it, if more rows of the tie may follow. */
   readonly shown?: ShownTie | undefined;
-  /** Whether a caller gave it as a number, so that the rows shown before it are unknown. */
+  /** Whether a caller gave it as a number, so the rows shown before it are unknown. */
   readonly isNumbered?: boolean;
 }
 

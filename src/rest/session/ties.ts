@@ -3,7 +3,7 @@ import { valueAt } from "../api/record.ts";
 
 /*
  * Ties: rows of a list with equal values of all keys by which the server sorts. A database returns them in another order for each request,
- * so that pages of them overlap and lose rows.
+ * so pages of them overlap and lose rows.
  */
 
 /**
