@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { NODE_FLAGS, version } from "./package-info.ts";
 
-// `rungraph --print-schema | head` closes standard output early.
+// With `rungraph --print-schema | head`, standard output is closed early.
 process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
   if (code !== "EPIPE") process.stderr.write(`Cannot print: ${code}\n`);
   process.exit(1);

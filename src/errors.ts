@@ -55,7 +55,7 @@ const TABLE = {
     retry: "after `Retry-After`",
     passes: true,
     meaning:
-      "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. Reads wait for pauses that end before their deadline, and are then retried. All reads of an operation that would come too late are one error, with `paths`.",
+      "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. Reads wait for pauses that end before their deadline, and are then retried. All reads of an operation that cannot meet its deadline are one error, with `paths`.",
   },
   UPSTREAM_ERROR: {
     status: 502,
@@ -259,7 +259,10 @@ export const isTransient = (error: unknown): error is GatewayError => rowOf(erro
 export const mayServeStale = (error: unknown): boolean =>
   isTransient(error) && error.code !== "SERVICE_OVERLOADED" && !isTooLarge(error);
 
-/** Whether a failure is caused by the operation itself: by its end, or by one of its limits. The read may succeed for other operations. */
+/**
+ * Whether a failure is caused by the operation itself, because it has ended or reached one of its limits. The read may succeed for other
+ * operations.
+ */
 export const isCallerSide = (error: unknown): boolean =>
   error instanceof CancelledError || (error instanceof GatewayError && healthImpliedBy(error) === "unknown");
 

@@ -164,7 +164,7 @@ export async function startRawService(answer: (exchange: RawExchange) => unknown
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
-    /** `GET ada/mnist/jobs/3/` in the order of arrival. */
+    /** The requests in the order of arrival, such as `GET ada/mnist/jobs/3/`. */
     seen: () => seen,
     connections: () => connections,
     open: () => sockets.size,

@@ -7,7 +7,7 @@ import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 
 const RECORDS = { "ada/mnist/experiments/42/": RUNNING_RECORD };
 
-/** `{"a":{"a":…}}`, or lists in lists. */
+/** Nested objects `{"a":{"a":…}}`, or nested lists. */
 const nested = (depth: number, [open, inner, close]: readonly [string, string, string] = ["[", "", "]"]) =>
   open.repeat(depth) + inner + close.repeat(depth);
 const OBJECTS = ['{"a":', "1", "}"] as const;

@@ -70,7 +70,7 @@ const WAYS: Readonly<Record<string, Record<string, string>>> = {
   },
 };
 
-test.each(Object.entries(WAYS))("walks a history from its end to its start %s", async (_, env) => {
+test.each(Object.entries(WAYS))("pages through a history from its end to its start %s", async (_, env) => {
   for (const length of [0, 1, 41, 99, 100, 101, 220]) {
     const { page } = await openHistory(rowsOf(length), env);
     const walked: number[] = [];

@@ -55,7 +55,7 @@ async function startShuffling(lengths: readonly number[], env: Record<string, st
     expect(errorsOf(answer)).toEqual([]);
     return listIn(answer, "of.page");
   };
-  /** The ids of each page of a walk to the end of a list. */
+  /** The ids of each page, read to the end of a list. */
   const walk = async (query: string, variables: object = {}): Promise<number[][]> => {
     const pages: number[][] = [];
     for (let after: string | null = null; pages.length < 100;) {

@@ -24,7 +24,7 @@ export interface Received {
 
 export interface Request {
   readonly at: number;
-  /** `GET ada/mnist/experiments/1/` */
+  /** The request, such as `GET ada/mnist/experiments/1/`. */
   readonly call: string;
 }
 

@@ -67,7 +67,7 @@ describe("refuses JSON nested over 200 levels, before sending anything, in", () 
   });
 });
 
-test("many variable values are measured by their bytes, without walking them", async () => {
+test("many variable values are measured by their bytes, without iterating over them", async () => {
   const { ask } = await startBefore({});
   const query = `mutation ($d: JSON!) { restartExperiment(id: "ada.mnist.42", input: { parameters: [{ name: "a", value: $d }, { name: "a", value: $d }] }) { __typename } }`;
   const variables = { d: Array.from({ length: 500 }, () => JSON.parse(nested(190)) as unknown) };
@@ -113,7 +113,7 @@ describe("upstream JSON", () => {
     expect(warned).toEqual([expect.stringContaining('"place":"(nested too deeply)"')]);
   });
 
-  test("is measured by its bytes, without walking its values", async () => {
+  test("is measured by its bytes, without iterating over its values", async () => {
     const { names } = await startBeforeRuns(`[${"{},".repeat(250_000)}{}]`);
     const walks = watchWalks();
     expect(await names()).toEqual({

@@ -36,12 +36,12 @@ function commandOf({ row, method, path, content }: ContractRow, name: string) {
   return {
     /** The row of the document: `POST {u}/{p}/jobs/{id}/stop`. */
     row,
-    /** `stopJob` */
+    /** The name of the mutation, such as `stopJob`. */
     name,
-    /** `stopJob(id: "ada.mnist.jobs.5", force: true)` */
+    /** The field, such as `stopJob(id: "ada.mnist.jobs.5", force: true)`. */
     mutation: `${name}(${args.join(", ")})`,
     method,
-    /** `ada/mnist/jobs/5/stop` */
+    /** The upstream path, such as `ada/mnist/jobs/5/stop`. */
     path: path
       .replace("{u}/{p}", "ada/mnist")
       .replace("{username}", "linus")

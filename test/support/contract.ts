@@ -11,7 +11,7 @@ function readRow(line: string) {
     throw new TypeError(`expected a row, its status, its content and its mutation, got ${line}`);
   }
   return {
-    /** `POST {u}/{p}/jobs/{id}/stop` */
+    /** The row, such as `POST {u}/{p}/jobs/{id}/stop`. */
     row,
     method,
     path,

@@ -13,7 +13,7 @@ export async function startDemoService(options: DemoOptions = {}) {
   onTestFinished(() => demo.close());
   return {
     ...demo,
-    /** `GET /api/v1/ada/mnist/jobs/1/` for each, in their order. */
+    /** The requests in the order of arrival, such as `GET /api/v1/ada/mnist/jobs/1/`. */
     calls: () => [...calls],
     forget: () => void (calls = []),
   };

@@ -25,7 +25,7 @@ export const pathIn = (path: string): string =>
     .replace(/([?&])sort=-updated_at%2C-created_at(?:&|$)/, "$1")
     .replace(/[?&]$/, "");
 
-/** `GET ada/mnist/jobs/3/` */
+/** Formats a request: `GET ada/mnist/jobs/3/`. */
 export const onWire = ({ method, path }: Pick<Seen, "method" | "path">): string =>
   `${method} ${pathIn(path)}`;
 

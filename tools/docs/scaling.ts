@@ -65,7 +65,7 @@ export const scale = (): string =>
 
 /** Builds and groups that the measured list of 50 links to. */
 const LINKED = 8;
-/** Defaults of subscriptions: requests of one token a minute, and ticks a minute of a poll that finds nothing new. */
+/** Default requests of one token's subscriptions per minute, and reads per minute of a poll without changes. */
 const LIVE_BUDGET = 60;
 const QUIET_TICKS = 12;
 

@@ -43,7 +43,7 @@ interface ManyCommand {
   readonly endpointOf: (row: Row) => Command<RunAddress, undefined> | undefined;
   /** The command for several experiments of a project in one request. */
   readonly forMany?: Command<ProjectAddress, undefined, readonly string[]>;
-  /** Whether the command is not sent for a run, because of its state. If absent, the runs need not be read. */
+  /** Whether the command is not sent for a run, because of its state. If absent, the runs are not read first. */
   readonly isLeft?: ((run: RunResource) => boolean) | undefined;
   /** The `uuid` that the run must have. */
   readonly ifUuid?: string | null | undefined;

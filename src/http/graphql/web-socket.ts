@@ -187,7 +187,7 @@ class Client extends WebSocket {
    * `graphql-ws` would write the error to the console. A client that reads none of its messages for a while is disconnected.
    */
   override send(message: string, done?: unknown): void {
-    // A pong need not repeat the payload of its ping, which may be long.
+    // A pong without the payload of its ping is valid. The payload may be long.
     const text = message.startsWith(PONG_START) ? PONG : message;
     const bytes = Buffer.byteLength(text) + MESSAGE_OVERHEAD_BYTES;
     if (this.#unread === 0) this.#watchReader();

@@ -16,7 +16,7 @@ export interface JsonScan {
    * represent, and values that are nested too deeply.
    */
   readonly replacements: readonly number[];
-  /** The JSON as a string if all of it is ASCII, so that it need not be decoded again. */
+  /** The JSON as a string if all of it is ASCII, which avoids decoding it again. */
   readonly ascii: string | null;
 }
 

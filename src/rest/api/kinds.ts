@@ -320,5 +320,5 @@ export const sections: Readonly<Record<string, Readonly<Record<string, AnyEndpoi
 /** The name of a type as fields spell it: `buildJob`. */
 export const uncapital = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
 
-/** `a job, a build job or a group` */
+/** Joins names: `a job, a build job or a group`. */
 export const either = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]*)$/, " or $1");

@@ -8,7 +8,7 @@ import { GatewayError, ResponseTooLargeError } from "../../errors.ts";
 /** Whether a value has the documented type of its key. */
 export interface Check<Value> {
   (value: unknown): value is Value;
-  /** A type of JavaScript whose values all pass, so the check need not be called. */
+  /** A type of JavaScript whose values all pass, which avoids calling the check. */
   readonly passes?: Typeof;
 }
 

@@ -187,7 +187,7 @@ export class RateLimiter {
     );
   }
 
-  /** Whether a read need not wait. */
+  /** Whether a read can be sent without waiting. */
   #isFree({ isBackground }: Requester): boolean {
     return this.#inFlight < this.#concurrency && this.waitMs(isBackground) === 0;
   }

@@ -15,7 +15,7 @@ export interface UpstreamRequest<Answer> {
   readonly token?: string | null;
   /** The trace entry of its operation; null without a trace. */
   readonly traceEntry?: TraceEntry | null;
-  /** `Range` and `If-Range` of a download. */
+  /** The headers `Range` and `If-Range` of a download. */
   readonly range?: Readonly<Record<string, string>> | null;
 }
 

@@ -7,7 +7,7 @@ import { type Connector, targetOf } from "./connector.ts";
 import type { Consumer } from "./upstream-call.ts";
 
 export interface TransportSettings {
-  /** `{base_url}` of the service. */
+  /** The document's `{base_url}`: the base URL of the service. */
   readonly upstreamUrl: URL;
   readonly connect: Connector;
   /** Maximum connections for whole responses. Each stream opens another one. */
