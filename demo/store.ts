@@ -174,7 +174,7 @@ export interface Store {
   /** Pending events, soonest first. */
   schedule: ScheduledEvent[];
   readonly users: Map<string, User>;
-  /** By `<owner>.<name>`. */
+  /** Projects by their names `<owner>.<name>`. */
   readonly projects: Map<string, Project>;
   readonly runs: {
     readonly experiment: Map<number, Experiment>;

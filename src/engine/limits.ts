@@ -251,7 +251,7 @@ export function sizeOfSelection(
     // Safe: the declaration of the field has written its extensions.
     const { itemsOf: name } = field.extensions as FieldExtensions;
     const value = variables && node.arguments?.find((argument) => argument.name.value === name)?.value;
-    // At least one: zero times the infinite size of a recursive fragment would be NaN.
+    // The factor is at least one, because zero times the infinite size of a recursive fragment would be NaN.
     return value ? Math.max(1, lengthOf(value)) : null;
   };
 

@@ -173,7 +173,7 @@ describe("the gateway as a process", () => {
 
   test("logs the source location of an unexpected error", async () => {
     const folder = createFolder("incomplete-");
-    // Without the files that the page loads.
+    // Omits the files that the page loads.
     const filter = (path: string) => !path.startsWith(join(BUILT, "src/http/graphiql/page/"));
     for (const part of ["dist", "package.json", "schema", "src"])
       cpSync(join(BUILT, part), join(folder, part), { recursive: true, filter });

@@ -12,7 +12,7 @@ const env = { UPSTREAM_RETRIES: "2" };
 describe("retries of reads", () => {
   beforeEach(() => {
     freezeWindows();
-    // Without a pause.
+    // Removes the random pause of the backoff.
     vi.spyOn(Math, "random").mockReturnValue(0);
     onTestFinished(() => void vi.restoreAllMocks());
   });

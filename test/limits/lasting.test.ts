@@ -46,7 +46,7 @@ test("a trickling download ends after READ_TIMEOUT_MS and frees its permit", asy
   await vi.waitFor(async () => expect((await download(fixture).response).statusCode).toBe(200), LONG_TIMEOUT);
 });
 
-/** Reads part of the file, or until the gateway waits with a further chunk. Returns the number of bytes read. */
+/** Reads part of the file. Stops when it has enough, or when the gateway waits with a further chunk. Returns the number of bytes read. */
 async function readOn(fixture: Fixture, received: IncomingMessage): Promise<number> {
   let bytes = 0;
   while (bytes < FILE_BYTES / 9 && !isWaiting(fixture) && !received.readableEnded && !received.destroyed) {

@@ -2,7 +2,7 @@
 export interface Condition {
   readonly key: string;
   readonly isNegated: boolean;
-  /** Of a comparison. */
+  /** The operator of a comparison; empty for a set. */
   readonly sign: string;
   readonly values: readonly (string | number)[];
 }

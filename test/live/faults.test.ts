@@ -18,7 +18,7 @@ async function startFaulty(env: Record<string, string> = {}) {
 const error = (code: string) =>
   expect.objectContaining({ path: ["runUpdated"], extensions: expect.objectContaining({ code }) });
 
-/** The service announces an hour, but the gateway polls it earlier. */
+/** `Retry-After` is an hour, but the gateway polls again earlier. */
 const AWAY: FakeResponse = {
   json: { detail: "restarting" },
   status: 503,

@@ -84,7 +84,7 @@ const KINDS: readonly Kind[] = [
     padding: "header",
     count: cases(1_000, 4_000),
     send: (url, index) => {
-      // Without an encoding, because decoding copies.
+      // The query is not percent-encoded, because decoding would copy it.
       const query = `{__typename,field${index}:__typename}`;
       const extensions = { persistedQuery: { version: 1, sha256Hash: hash("sha256", query) } };
       return get(

@@ -71,7 +71,7 @@ export function installPackage(built: string) {
   const [packed] = JSON.parse(readFileSync(join(built, "packed.json"), "utf8")) as [
     {
       readonly filename: string;
-      /** In bytes. */
+      /** Size of the package, in bytes. */
       readonly size: number;
       readonly files: readonly { readonly path: string }[];
     },

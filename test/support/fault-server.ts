@@ -29,7 +29,7 @@ export async function startFaultServer(answer: (seen: Seen) => FakeResponse | un
   });
   return {
     ...service,
-    /** In the order of their arrival: `GET ada/mnist/jobs/3/`. */
+    /** The requests in the order of arrival, such as `GET ada/mnist/jobs/3/`. */
     calls: (route = /./) =>
       service
         .seen()

@@ -32,7 +32,7 @@ export const RECORDINGS = [
 /** The users of recordings that omit the headers, and the letter of their tokens. */
 const LETTERS: Readonly<Record<string, string>> = { alice: "b", bob: "c", erin: "f" };
 
-/** As written in the file. Some files omit the headers, and repeat the name of a case. */
+/** A line as written in the file. Some files omit the headers, and repeat the name of a case. */
 type Written = Omit<Line, "headers"> & Partial<Pick<Line, "headers">> & { readonly who: string };
 
 /**

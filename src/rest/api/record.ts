@@ -223,7 +223,7 @@ export type RecordDecoder<Record> = (
   key?: string | number,
 ) => Record | null;
 
-/** With `convert`, which returns records that need no conversion unchanged. */
+/** Creates the reader of a record. `convert` converts records, and returns those unchanged that need no conversion. */
 export function recordOf<Keys extends Table>(
   table: Keys,
   convert?: (record: RecordOf<Keys>) => RecordOf<Keys>,

@@ -86,7 +86,7 @@ export class AdaptiveLimit {
     const isUnloaded = inFlight <= UNLOADED || this.value === this.#min;
     const latency = this.#latencies.get(endpoint);
     if (!latency) {
-      // Without a latency without load, the latency of an endpoint shows nothing.
+      // Until an endpoint has a latency without load, its latency shows nothing.
       if (isUnloaded) this.#latencies.set(endpoint, { mean: ms, unloaded: ms, count: 1 });
       return;
     }

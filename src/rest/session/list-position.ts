@@ -32,7 +32,7 @@ function pageParameters(params: URLSearchParams, paging: Paging): Query {
 
 export function serialize(query: Query): string {
   for (const _ in query) return new URLSearchParams(query).toString();
-  // As for most first pages.
+  // The parameters of most first pages are empty.
   return "";
 }
 

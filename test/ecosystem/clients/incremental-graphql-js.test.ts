@@ -126,7 +126,7 @@ async function answerOf(
   })) as Incremental;
   const payloads = [result.initialResult];
   for await (const payload of result.subsequentResults) payloads.push(payload);
-  // As it is sent.
+  // The payloads as they are sent.
   return JSON.parse(JSON.stringify(payloads)) as readonly PayloadJson[];
 }
 

@@ -59,7 +59,7 @@ function createExplainPanel({ isOpen, onToggle }) {
     const seen = body.getBoundingClientRect();
     tooltip.hidden = described === null || bottom <= seen.top || top >= seen.bottom;
     const { height, width } = tooltip.getBoundingClientRect();
-    // Beside the panel, so that the waterfall stays visible, or above the row if there is no room.
+    // The details are placed beside the panel, so that the waterfall stays visible, or above the row if there is no room.
     const isBeside = left - width > MARGIN;
     const above = top - height > MARGIN ? top - height - 4 : bottom + 4;
     tooltip.style.left = `${isBeside ? left - width - MARGIN : MARGIN}px`;
@@ -217,5 +217,5 @@ function createExplainPanel({ isOpen, onToggle }) {
   return { section, show };
 }
 
-// For explain.js: scripts share what is global.
+// explain.js uses this global, because the page's scripts share one scope.
 Object.assign(globalThis, { createExplainPanel });
