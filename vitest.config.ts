@@ -23,8 +23,8 @@ for (const workspace of WORKSPACES.filter((each) => installed(each).length === 0
   process.stdout.write(`The tests of ${workspace}/ do not run: npm ci --prefix ${workspace}\n`);
 
 /**
- * Stories that start browsers, balancers or processes by the dozen, or fill the memory: more than half of the time of all
- * tests. They run in CI, where `FULL=1` is set, and where files are named.
+ * Tests that start browsers, balancers or dozens of processes, or fill the memory. They take more than half of the time of all tests, and
+ * run in CI, where `FULL=1` is set, and if files are named on the command line.
  */
 const LONG = [
   "browser/*",
@@ -43,20 +43,20 @@ const LONG = [
   "logs/windows",
   "memory/{parsed,worst}",
   "package/{closed,installed}",
-  "schema-care",
+  "schema-compatibility",
   "../examples/runs/test/*",
 ].map((name) => join("test", `${name}.test.ts`));
 const isNamed = process.argv.slice(2).some((argument) => !argument.startsWith("-") && argument !== "run");
 const isWhole = isFull || isNamed;
 
-/** Files of a minute and more begin first: one that begins last leaves all cores but one idle. */
+/** Files that take a minute or more start first. If one started last, it would leave all cores but one idle. */
 const LONGEST = /\/(?:examples\/runs\/.*|recipes|same-answers|graphiql|plan)\.test\.ts$/;
 
 const isLongest = ({ moduleId }: TestSpecification): boolean => LONGEST.test(moduleId);
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    // oxlint-disable-next-line unicorn/no-array-sort -- Vitest's, not that of an array
+    // oxlint-disable-next-line unicorn/no-array-sort -- a method of Vitest, not of an array
     const sorted = await super.sort(files);
     return [...sorted.filter(isLongest), ...sorted.filter((file) => !isLongest(file))];
   }
@@ -69,13 +69,13 @@ const project = (test: TestProjectInlineConfiguration["test"]): TestProjectInlin
     alias: [{ find: /^graphql$/, replacement: "graphql/index.js" }],
   },
   test: {
-    // What hangs fails soon. Tests that need more time are named in `time-outs.ts`.
+    // Tests that hang fail soon. `timeouts.ts` names the tests that need more time.
     testTimeout: within(10_000),
     hookTimeout: within(10_000),
-    setupFiles: ["./test/support/time-outs.ts"],
-    // Nothing is tried twice but what a browser took with it that ended: Chromium does where memory is short.
+    setupFiles: ["./test/support/timeouts.ts"],
+    // Only tests whose browser has ended are retried, because Chromium ends if memory is short.
     retry: { count: 2, condition: /context or browser has been closed|(?:Target|Page) crashed/ },
-    // The schema is built once in each worker and not once in each file: tests clean up behind themselves.
+    // The schema is built once per worker and not once per file, because tests clean up after themselves.
     isolate: false,
     ...test,
   },
@@ -85,7 +85,7 @@ export default defineConfig({
   test: {
     globalSetup: ["./test/support/run-folder.ts"],
     reporters: ["default", "./test/support/closing-line.ts"],
-    // More than there are cores: a third of the time tests wait for processes, browsers and deadlines.
+    // More than the number of cores, because tests wait for processes, browsers and deadlines for a third of the time.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
     sequence: { sequencer: LongestFirst },
     projects: [
@@ -98,7 +98,7 @@ export default defineConfig({
           ...(isWhole ? [] : LONG),
         ],
       }),
-      // Where the system has none of these versions of Node.js, nothing is installed.
+      // On systems without builds of these versions of Node.js, none is installed.
       ...(isWhole ? installed("test/nodes") : []).map((name) =>
         project({
           name,

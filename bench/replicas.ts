@@ -120,7 +120,7 @@ const roundRobin = (file: string) => file.replace(/^ *hash .*\n/m, "");
 const WAYS: readonly [string, BalancerName, ((file: string) => string)?][] = [
   ["by the token: `deploy/nginx.conf`", "nginx"],
   ["by the token: `deploy/haproxy.cfg`", "haproxy"],
-  ["in turn: `nginx.conf` without `hash`", "nginx", roundRobin],
+  ["round robin: `nginx.conf` without `hash`", "nginx", roundRobin],
 ];
 
 const rows = [

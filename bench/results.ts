@@ -6,22 +6,22 @@ const RESULTS = new URL("RESULTS.md", import.meta.url);
 /** `<!-- measured: peers -->` to `<!-- end -->`, with what lies between them. */
 const section = (name: string) => new RegExp(`(<!-- measured: ${name} -->\n)([^]*?)(<!-- end -->)`);
 
-/** The figures of a section of RESULTS.md. */
+/** The results of a section of RESULTS.md. */
 export function readResults(name: string): string {
   const text = section(name).exec(readFileSync(RESULTS, "utf8"))?.[2];
   if (text === undefined) throw new Error(`RESULTS.md: expected a section ${name}`);
   return text.trim();
 }
 
-/** Writes the figures of a section of RESULTS.md anew. */
-export function writeResults(name: string, figures: string): void {
+/** Replaces the results of a section of RESULTS.md. */
+export function writeResults(name: string, results: string): void {
   const before = readFileSync(RESULTS, "utf8");
   if (!section(name).test(before)) throw new Error(`RESULTS.md: expected a section ${name}`);
   writeFileSync(
     RESULTS,
     before.replace(
       section(name),
-      (_, start: string, _old: string, end: string) => `${start}\n${figures}\n\n${end}`,
+      (_, start: string, _old: string, end: string) => `${start}\n${results}\n\n${end}`,
     ),
   );
 }

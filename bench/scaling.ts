@@ -11,7 +11,7 @@ import { row, say } from "./sheet.ts";
 
 /*
  * Measures the inputs of docs/scaling.md: CPU time and upstream requests of operations, and a minute of dashboards, with which the calculated
- * results are compared. With the path of an older built checkout as argument, its figures are added.
+ * results are compared. With the path of an older built checkout as argument, its results are added.
  */
 
 const ROUNDS = Number(process.env["SCALING_ROUNDS"] ?? 3);

@@ -13,21 +13,21 @@ export interface Sample {
 
 const PAGE = 4_096;
 /** How long a probe waits for its answer, in milliseconds. */
-const PATIENCE = 5_000;
+const PROBE_TIMEOUT_MS = 5_000;
 
 /** Linux only. */
 async function sampleOf(gateway: Running, began: number): Promise<Sample> {
   const { pid } = gateway.child;
   const resident = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * PAGE;
   const descriptors = readdirSync(`/proc/${pid}/fd`).length;
-  const text = await Promise.race([metricsOf(gateway), sleep(PATIENCE, "")]).catch(() => "");
+  const text = await Promise.race([metricsOf(gateway), sleep(PROBE_TIMEOUT_MS, "")]).catch(() => "");
   const heap = Number(/^nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1]);
   return { at: performance.now() - began, resident, heap, descriptors };
 }
 
 async function probe({ url }: Running): Promise<number> {
   const began = performance.now();
-  await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(PATIENCE) }).then(
+  await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }).then(
     (response) => response.text(),
     () => "",
   );
@@ -61,30 +61,30 @@ export const share = (values: readonly number[], quantile: number): number => {
 };
 const median = (values: readonly number[]) => share(values, 0.5);
 
-const FIGURES = { resident: "RSS", heap: "heap in use", descriptors: "descriptors" } as const;
-type Figure = keyof typeof FIGURES;
+const MEASURES = { resident: "RSS", heap: "heap in use", descriptors: "descriptors" } as const;
+type Measure = keyof typeof MEASURES;
 
-/** Differences of a figure that do not count as growth: one garbage collection or one connection more or less. */
-const NOISE: Readonly<Record<Figure, number>> = { resident: 30_000_000, heap: 30_000_000, descriptors: 20 };
+/** Differences of a measure that do not count as growth: one garbage collection or one connection more or less. */
+const NOISE: Readonly<Record<Measure, number>> = { resident: 30_000_000, heap: 30_000_000, descriptors: 20 };
 
-const formatted = (figure: Figure, value: number) =>
-  figure === "descriptors" ? round(value) : `${megabytes(value)} MB`;
+const formatted = (measure: Measure, value: number) =>
+  measure === "descriptors" ? round(value) : `${megabytes(value)} MB`;
 
 /** Medians of the last third and of the middle one. Flat: at most a tenth more, or what is noise. */
 export function flatness(samples: readonly Sample[]): { readonly isFlat: boolean; readonly lines: string[] } {
   const end = samples.at(-1)?.at ?? 0;
-  const third = (from: number, figure: Figure) =>
+  const third = (from: number, measure: Measure) =>
     median(
       samples
         .filter(({ at }) => at >= (end * from) / 3 && at < (end * (from + 1)) / 3)
-        .map((each) => each[figure]),
+        .map((each) => each[measure]),
     );
-  const verdicts = (Object.keys(FIGURES) as Figure[]).map((figure) => {
-    const [middle, last] = [third(1, figure), third(2, figure)];
-    const isFlat = last <= Math.max(middle * 1.1, middle + NOISE[figure]);
+  const verdicts = (Object.keys(MEASURES) as Measure[]).map((measure) => {
+    const [middle, last] = [third(1, measure), third(2, measure)];
+    const isFlat = last <= Math.max(middle * 1.1, middle + NOISE[measure]);
     return {
       isFlat,
-      line: `${FIGURES[figure]}: ${formatted(figure, middle)}, then ${formatted(figure, last)}: ${isFlat ? "flat" : "GROWS"}`,
+      line: `${MEASURES[measure]}: ${formatted(measure, middle)}, then ${formatted(measure, last)}: ${isFlat ? "flat" : "GROWS"}`,
     };
   });
   return { isFlat: verdicts.every(({ isFlat }) => isFlat), lines: verdicts.map(({ line }) => line) };
@@ -101,7 +101,7 @@ export function rowOf(
   latencies: readonly number[],
   ordinary: { readonly right: number; readonly wrong: number },
 ): string {
-  const of = (figure: Figure) => median(samples.map((each) => each[figure]));
+  const of = (measure: Measure) => median(samples.map((each) => each[measure]));
   return row(
     round((samples.at(-1)?.at ?? 0) / 1_000),
     megabytes(of("resident")),

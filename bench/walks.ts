@@ -93,7 +93,7 @@ const ofGroup = (field: string) => querying("Group", (shape) => `hptuning { ${ti
 const ofList = (field: string) => querying("Project", () => `experiments(first: 500) { ${field} }`);
 const ofRows = (field: string) =>
   querying("Project", (shape) => `experiments(first: 500) { nodes { ${times(shape, field)} } }`);
-const ofFigures = (field: string) =>
+const ofStatistics = (field: string) =>
   querying("Project", (shape) => `experiments { summary { ${times(shape, field)} } }`);
 const filtered = (filter: string) =>
   querying("Project", () => `experiments(first: 500, filter: { ${filter} }) { totalCount }`);
@@ -121,13 +121,13 @@ export const WALKS: Readonly<Record<string, (shape: Shape) => Sent>> = {
   "a list": ofList("nodes { id }"),
   "rows with names": ofRows("latestMetrics(names: $names) { name }"),
   "rows with parameters": ofRows("parameters { name }"),
-  "ExperimentSummary.parameters": ofFigures("parameters { name }"),
-  "ExperimentSummary.metrics": ofFigures("metrics(names: $names) { name }"),
-  "ExperimentSummary.breakdown": ofFigures(
+  "ExperimentSummary.parameters": ofStatistics("parameters { name }"),
+  "ExperimentSummary.metrics": ofStatistics("metrics(names: $names) { name }"),
+  "ExperimentSummary.breakdown": ofStatistics(
     `breakdown(by: [{ property: TAG }, { parameter: "k0" }, { parameter: "p1" }], metrics: $names) { count metrics { name } }`,
   ),
-  "ExperimentSummary.importance": ofFigures("importance(metric: $name) { name }"),
-  "ExperimentSummary.best": ofFigures("best(metric: $name, direction: ASC) { id }"),
+  "ExperimentSummary.importance": ofStatistics("importance(metric: $name) { name }"),
+  "ExperimentSummary.best": ofStatistics("best(metric: $name, direction: ASC) { id }"),
   "a filter by words": filtered(
     `words: "${indexes(66)
       .map((index) => `${index.toString(36)}z`)

@@ -91,8 +91,8 @@ for (const [name, walk] of Object.entries(WALKS).filter(([each]) => each.include
   const worst = found.toSorted((one, other) => other.blockedMs - one.blockedMs)[0];
   if (!worst) continue;
   const { blockedMs, parseMs, bytes, tookMs, shape: of } = await measureAgain(walk, worst);
-  const figures = [blockedMs, parseMs, bytes / 1_000, tookMs].map(Math.round);
-  say(row(name, ...figures, JSON.stringify(of).replaceAll('"', "")));
+  const measured = [blockedMs, parseMs, bytes / 1_000, tookMs].map(Math.round);
+  say(row(name, ...measured, JSON.stringify(of).replaceAll('"', "")));
 }
 gateway.stop();
 service.closeAllConnections();

@@ -18,7 +18,7 @@ export interface Kind<R extends Run> {
   /** The full record as one user sees it. */
   readonly record: (store: Store, run: R, viewer: string) => JsonRecord;
   readonly status: (run: R, status: Status) => JsonRecord;
-  /** The name of the kind in error texts of its list. */
+  /** The name of the kind in error messages of its list. */
   readonly manager: string;
   readonly filterKeys: FilterKeys<R>;
   readonly sortKeys: SortKeys<R>;

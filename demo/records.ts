@@ -53,7 +53,7 @@ export function projectName({ owner, name }: Pick<Project, "owner" | "name">): s
   return `${owner}.${name}`;
 }
 
-/** An experiment of a group has four parts; a group and an independent experiment can have the same name. */
+/** The name of an experiment in a group has four parts; a group and an independent experiment can have the same name. */
 export function uniqueName(run: Run): string {
   const project = projectName(run.project);
   if (run.kind === "group") return `${project}.${run.id}`;
@@ -73,7 +73,7 @@ function identity(run: Run): JsonRecord {
   };
 }
 
-/** The specification of a run as it was sent, or else one that is made of its configuration. */
+/** The specification of a run as it was sent, or else one built from its configuration. */
 function configOf(kind: Run["kind"], { image, steps, cmd, specification }: RunConfig): unknown {
   if (specification !== undefined) return specification;
   const run = kind === "build" ? {} : { run: { cmd } };
@@ -85,7 +85,7 @@ function nodeOf(run: Job | Build): string | null {
   return run.statuses.some(({ status }) => status === "scheduled") ? run.node : null;
 }
 
-/** The reduced form that restart, resume and copy respond with. */
+/** The reduced record that restart, resume and copy respond with. */
 export function reducedExperiment(experiment: Experiment): JsonRecord {
   return {
     ...identity(experiment),
@@ -167,7 +167,7 @@ function dockerfile({ image, steps }: RunConfig): string {
   return [`FROM ${image}`, "ENV LC_ALL en_US.UTF-8", "WORKDIR /code", ...runs, "COPY build /code"].join("\n");
 }
 
-/** A group's counters overlap as on real servers: a scheduled experiment counts as running, too. */
+/** The counters of a group overlap, as on real servers: a scheduled experiment also counts as running. */
 const counters = {
   num_pending_experiments: ["created", "resuming", "building", "unschedulable"],
   num_running_experiments: ["scheduled", "starting", "running", "stopping"],
@@ -220,7 +220,7 @@ export function groupStatus(group: Group, status: Status): JsonRecord {
   return { ...statusOf(group, status), experiment_group: group.id };
 }
 
-/** `details` is absent from the first record and null in the others: the document says that both occur. */
+/** `details` is absent from the first record and null in the others, because the document has both. */
 export function jobStatus(run: Job | Build, status: Status): JsonRecord {
   const details = status === run.statuses[0] ? {} : { details: null };
   return { ...statusOf(run, status), ...details, job: run.id };

@@ -3,7 +3,7 @@ import { cluster, clusterNode } from "./http/cluster.ts";
 import * as commands from "./http/commands.ts";
 import * as creating from "./http/creating.ts";
 import * as files from "./http/files.ts";
-import * as keeping from "./http/keeping.ts";
+import * as keeping from "./http/bookmarks-and-archives.ts";
 import { gzipped } from "./http/lists.ts";
 import type { Handler } from "./http/messages.ts";
 import * as projects from "./http/projects.ts";
@@ -102,7 +102,7 @@ export const routes: readonly Route[] = [
 
 /** Routes of release 0.4.4 that the document lacks or spells in another way. */
 export const extraRoutes: readonly Route[] = [
-  // Before the lists of projects, whose patterns match these paths as well.
+  // These come before the lists of projects, whose patterns match their paths as well.
   get("bookmarks/{owner}/experiments", keeping.bookmarks(experiments)),
   get("bookmarks/{owner}/jobs", keeping.bookmarks(jobs)),
   get("bookmarks/{owner}/builds", keeping.bookmarks(builds)),
@@ -161,7 +161,7 @@ type Match =
   | { readonly kind: "wrong method" }
   | { readonly kind: "unknown path" };
 
-/** Patterns of path parameters; the others match anything but a slash. */
+/** Patterns of path parameters. All others match any characters except a slash. */
 const patterns: Readonly<Record<string, RegExp>> = {
   owner: /^[-\w]+$/,
   project: /^[-\w]+$/,
@@ -171,8 +171,8 @@ const patterns: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Matches a method and a path with the first route of the table. A trailing slash makes no difference, a double one does.
- * Own code: a routing library takes longer to load than the whole demo.
+ * Matches a method and a path with the first route of the table. A trailing slash makes no difference, but a double slash does. A routing
+ * library would take longer to load than the whole demo.
  */
 export function createRouter(table: readonly Route[]): (method: string, path: string) => Match {
   const routed = table.map((route) => ({ ...route, segments: segmentsOf(`/api/v1/${route.path}`) }));

@@ -10,7 +10,7 @@ import { createStore, type User } from "./store.ts";
 
 /** A running demo service. */
 export interface Demo {
-  /** Where it listens, without `/api/v1`. */
+  /** Its base URL, without `/api/v1`. */
   readonly url: string;
   /** The users at the start with their passwords and tokens; the last one is not active yet. */
   readonly users: readonly Pick<User, "username" | "password" | "token" | "isSuperuser" | "isActive">[];
@@ -24,13 +24,13 @@ export interface DemoOptions {
   readonly now?: () => number;
   /** False leaves out the endpoints that are not in the service's document. */
   readonly lists?: boolean;
-  /** Whether runs start again and again in a project of their own, so that there is always one to watch. */
+  /** Whether runs in a separate project start repeatedly, so that there is always one to watch. */
   readonly activity?: boolean;
   /** Receives each request that arrives, such as `GET /api/v1/ada/mnist/jobs/1/`. */
   readonly onCall?: (call: string) => void;
 }
 
-/** Starts the service on the loopback interface with a store of its own. */
+/** Starts the service on the loopback interface with a new store. */
 export async function startDemo({
   port = 0,
   now = Date.now,

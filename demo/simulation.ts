@@ -60,7 +60,7 @@ function cancel(store: Store, run: Run): void {
   store.schedule = store.schedule.filter((event) => event.run !== run);
 }
 
-/** Applies events at once, whatever the clock says: they are in the past. */
+/** Applies events immediately, whatever the time of the clock: they are in the past. */
 function applyEvents(store: Store, run: Run, events: readonly RunEvent[]): void {
   for (const event of events) applyEvent(store, run, event);
 }
@@ -77,7 +77,7 @@ function applyEvent(store: Store, run: Run, event: RunEvent): void {
 }
 
 export function recordMetric(store: Store, experiment: Experiment, values: Metric["values"], at: number) {
-  // As on real servers, a name that is not in the record keeps its value.
+  // As on real servers, a missing name keeps its value.
   const latest = { ...experiment.metrics.at(-1)?.latest, ...values };
   const metric: Metric = { id: nextId(store, "metric"), at, values, latest };
   experiment.metrics.push(metric);
@@ -85,7 +85,7 @@ export function recordMetric(store: Store, experiment: Experiment, values: Metri
   return metric;
 }
 
-/** Ends a running group that creates no more experiments and whose experiments have all ended. */
+/** Ends a running group that creates no more experiments when all its experiments have ended. */
 function finishGroup(store: Store, group: Group, at: number): void {
   if (lastStatus(group) !== "running" || store.schedule.some(({ run }) => run === group)) return;
   const isOver = experimentsOf(store, group).every((experiment) => isFinal(lastStatus(experiment)));
@@ -96,8 +96,8 @@ function finishGroup(store: Store, group: Group, at: number): void {
 const stopDelay = 2_000;
 
 /**
- * Stops a run. One that succeeded or failed is stopped like any other, as real servers do; one that is
- * stopped already stays as it is. A group stops those of its experiments that have not ended.
+ * Stops a run. A run that succeeded or failed becomes stopped, as on real servers; a stopped run does not change. A group stops its
+ * experiments that have not ended.
  */
 export function stopRun(store: Store, run: Run): void {
   if (!["stopping", "stopped"].includes(lastStatus(run))) {
@@ -204,7 +204,7 @@ function trainingEvents(
   ];
 }
 
-/** The metrics after each epoch; the first and the interval in seconds. */
+/** The metrics after each epoch. The time of the first one and the interval are in seconds. */
 function metricEvents(
   { id, createdAt, declarations }: Experiment,
   { epochs, first, interval }: { epochs: number; first: number; interval: number },
@@ -215,7 +215,7 @@ function metricEvents(
   }));
 }
 
-/** Starts a run that somebody created just now; an experiment records metrics while it runs. */
+/** Starts a run that a user created just now. An experiment records metrics while it runs. */
 export function startRun(store: Store, run: Run): void {
   applySteps(store, run, [[0, "created"]]);
   scheduleSteps(store, run, [
@@ -229,12 +229,12 @@ export function startRun(store: Store, run: Run): void {
   }
 }
 
-/** Milliseconds in which a study first creates experiments, and after which it creates the next ones. */
+/** Milliseconds in which a study creates its first experiments, and after which it creates the next ones. */
 const [firstTrials, nextTrials] = [4_000, 42_000];
 
 /**
- * Starts a study that somebody created just now. It creates one experiment for each trial, as many at a time as may run at
- * the same time, and the next ones when these have ended.
+ * Starts a study that a user created just now. It creates one experiment for each trial, as many at a time as may run concurrently, and the
+ * next ones when these have ended.
  */
 export function startStudy(
   store: Store,
@@ -245,7 +245,7 @@ export function startStudy(
   applySteps(store, group, [[0, "created"]]);
   scheduleSteps(store, group, [[2, "running"]]);
   const timeOf = (index: number) =>
-    // One after the other, as servers create them.
+    // They are created one after the other, as on real servers.
     group.createdAt + firstTrials + Math.floor(index / concurrency) * nextTrials + (index % concurrency);
   enqueue(
     store,
@@ -277,7 +277,7 @@ export function replicaStatuses(experiment: Experiment, replica: Replica): Statu
     .map((status, index) => ({ ...status, id: replica.id * idsPerReplica + index }));
 }
 
-/** A number from 0 to 1 (exclusive) that looks random and depends on the text alone. */
+/** A number from 0 to 1 (exclusive) that looks random and depends only on the string. */
 export function pseudoRandom(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) {

@@ -12,12 +12,12 @@ const finalStatuses: ReadonlySet<string> = new Set([
   "skipped",
 ]);
 
-/** Whether a run stays in a status unless a command changes it. */
+/** Whether a run keeps a status unless a command changes it. */
 export function isFinal(status: string): boolean {
   return finalStatuses.has(status);
 }
 
-/** When the statuses first reached `running` and first reached a final one; null before that. */
+/** When a run first reached `running`, and when it first reached a final status; null before that. */
 export function spanOf(statuses: readonly Status[]): {
   startedAt: number | null;
   finishedAt: number | null;

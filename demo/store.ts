@@ -11,7 +11,7 @@ export interface User {
 
 /** An object that users can bookmark and archive. */
 export interface Keepable {
-  /** The users who bookmarked the object. Of two bookmarks the later one has the greater number. */
+  /** The users who bookmarked the object. Later bookmarks have greater numbers. */
   readonly bookmarkedBy: Map<string, number>;
   /** Whether lists leave it out. */
   isArchived: boolean;
@@ -20,7 +20,7 @@ export interface Keepable {
 export interface Project extends Keepable {
   readonly id: number;
   readonly owner: string;
-  /** A project that is renamed stands in the store's table under its new name. */
+  /** A renamed project keeps its entry in the store's table, under its new name. */
   name: string;
   description: string | null;
   readme: string | null;
@@ -49,7 +49,7 @@ export interface RunConfig {
   readonly image: string;
   readonly steps: readonly string[];
   readonly cmd: string;
-  /** The specification that a run was created with: an object, a text, or null. Absent from other runs. */
+  /** The specification that a run was created with: an object, a string, or null. Absent from other runs. */
   readonly specification?: unknown;
 }
 
@@ -113,7 +113,7 @@ export interface Experiment extends Tracked {
   readonly metrics: Metric[];
   readonly replicas: readonly Replica[];
   hasTensorboard: boolean | null;
-  /** A sentence that its log repeats, or null. */
+  /** A sentence that its log repeats, or null if there is none. */
   readonly remark: string | null;
 }
 
@@ -124,7 +124,7 @@ export interface Job extends Tracked {
   readonly strategy: Strategy | null;
   readonly config: RunConfig;
   readonly resources: Resources | null;
-  /** The node that it is placed on once it is scheduled. */
+  /** The node on which it is placed when it is scheduled. */
   readonly node: string;
 }
 
@@ -162,19 +162,19 @@ export const nodeNames = ["node-1", "node-2", "gpu-node.eu-1"] as const;
 /** Something that happens once at a given time. */
 export interface ScheduledEvent {
   readonly at: number;
-  /** The run that it happens to; the event is cancelled with it. */
+  /** The run that the event affects. If the run is removed, the event is cancelled. */
   readonly run: Run | null;
   readonly apply: () => void;
 }
 
 export interface Store {
   readonly clock: () => number;
-  /** The time up to which events have been applied; never runs backwards. */
+  /** The time up to which events have been applied. It never decreases. */
   time: number;
-  /** Events to come, soonest first. */
+  /** Pending events, soonest first. */
   schedule: ScheduledEvent[];
   readonly users: Map<string, User>;
-  /** By `<owner>.<name>`. */
+  /** Projects by their names `<owner>.<name>`. */
   readonly projects: Map<string, Project>;
   readonly runs: {
     readonly experiment: Map<number, Experiment>;
@@ -198,7 +198,7 @@ export function createStore(clock: () => number): Store {
   };
 }
 
-/** An id that no record of the series ever had. */
+/** An id that no record of the series has ever had. */
 export function nextId(store: Store, series: string): number {
   const id = (store.lastIds.get(series) ?? 0) + 1;
   store.lastIds.set(series, id);
@@ -212,7 +212,7 @@ export function bookmark(store: Store, { bookmarkedBy }: Keepable, username: str
 type Given<R extends Run, Required extends keyof R> = Pick<R, Required | "project" | "user" | "createdAt"> &
   Partial<Omit<R, "kind">>;
 
-/** Adds an experiment without a status: a timeline gives it one. */
+/** Adds an experiment without a status. A timeline sets it later. */
 export function addExperiment(store: Store, given: Given<Experiment, "config" | "replicas">): Experiment {
   const experiment: Experiment = {
     ...defaults(store, "experiment", given),
@@ -286,7 +286,7 @@ export function listedExperimentsOf(store: Store, group: Group): Experiment[] {
   return [...experiment.values()].filter((each) => isMember(each, group) && !each.isArchived);
 }
 
-/** A name that none of the runs in the project has: the given one or, if it is taken, one with a number. */
+/** A name that no run in the project has: the given one or, if it is taken, one with a number. */
 export function freeName(runs: Iterable<Run>, project: Project, name: string): string {
   const taken = new Set([...runs].flatMap((run) => (run.project === project ? [run.name] : [])));
   let free = name;

@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { NODE_FLAGS, version } from "./package-info.ts";
 
-// `rungraph --print-schema | head` closes standard output early.
+// With `rungraph --print-schema | head`, standard output is closed early.
 process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
   if (code !== "EPIPE") process.stderr.write(`Cannot print: ${code}\n`);
   process.exit(1);
@@ -36,7 +36,7 @@ Settings are environment variables, such as UPSTREAM_URL, UPSTREAM_PROFILE, HOST
 defaults: docs/settings.md of the package
 `;
 
-/** The option that is given; undefined without options. Throws a `TypeError` for several or unknown options. */
+/** The given option; undefined without options. Throws a `TypeError` for several or unknown options. */
 function readOption(): string | undefined {
   const [name, ...more] = Object.keys(parseArgs({ options: CLI_OPTIONS }).values);
   if (more.length > 0) throw new TypeError(`Expected one option, got --${name} and --${more.join(", --")}`);
@@ -44,8 +44,8 @@ function readOption(): string | undefined {
 }
 
 /**
- * Runs the gateway. V8 reads the size of its young generation only when a process starts, so that a process with all flags replaces this
- * one if Node supports that: from 22.15 on, except on Windows. Elsewhere the size is V8's default.
+ * Runs the gateway. V8 reads the size of its young generation only when a process starts. Where Node.js supports it (from 22.15 on, except
+ * on Windows), a process with all flags replaces this one. Elsewhere the size is V8's default.
  */
 async function start(): Promise<number> {
   if (process.platform !== "win32") {
@@ -55,7 +55,7 @@ async function start(): Promise<number> {
     const { execve } = process as { readonly execve?: (file: string, args: readonly string[]) => never };
     execve?.call(process, process.execPath, args);
   }
-  // The size of the young generation cannot be changed any more.
+  // It is too late to change the size of the young generation.
   for (const changed of NODE_FLAGS.slice(2)) setFlagsFromString(changed);
   await import("./main.ts");
   return 0;

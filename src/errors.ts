@@ -14,7 +14,7 @@ interface ErrorCodeRow {
    */
   readonly retry?: "with backoff" | "after `Retry-After`";
   /**
-   * How a batch continues when its list fails with this error: `refused`, the server does not accept the list's parameters; `failed`, the
+   * How a batch continues when its list fails with this error. `refused`: the server does not accept the list's parameters. `failed`: the
    * single reads may still succeed. Absent if the single reads would fail in the same way.
    */
   readonly batch?: "refused" | "failed";
@@ -55,7 +55,7 @@ const TABLE = {
     retry: "after `Retry-After`",
     passes: true,
     meaning:
-      "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. Reads wait for pauses that end before their deadline, and are then retried. All reads of an operation that would come too late are one error, with `paths`.",
+      "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. Reads wait for pauses that end before their deadline, and are then retried. All reads of an operation that cannot meet its deadline are one error, with `paths`.",
   },
   UPSTREAM_ERROR: {
     status: 502,
@@ -84,8 +84,7 @@ const TABLE = {
     service: "up",
     batch: "failed",
     passes: true,
-    meaning:
-      "The response of the service is not valid, or longer than is read: `MAX_JSON_BYTES`, or 100,000 items.",
+    meaning: "The response of the service is invalid, or exceeds `MAX_JSON_BYTES` or 100,000 items.",
   },
   UPSTREAM_UNSUPPORTED: {
     status: 502,
@@ -101,12 +100,12 @@ const TABLE = {
   REQUEST_LIMIT_EXCEEDED: {
     status: 400,
     meaning:
-      "The operation needs more upstream requests or more memory, of responses, for its document or for what a subscription keeps, than allowed. Data that was read is returned; the reads of most fields are sent first. `unsentRequests` counts the requests that were not sent. Select less at once.",
+      "The operation exceeds its limit of upstream requests or of memory, which includes responses, its document and the state of a subscription. Data that was read is returned; reads that most fields need are sent first. `unsentRequests` counts the requests that were not sent. Select less at once.",
   },
   PAGE_LIMIT_REACHED: {
     status: 400,
     meaning:
-      "A field would read more than 100 pages: request fewer items at once. Or too many rows have equal values of the order to be read page by page: use larger pages or another order.",
+      "A field would read more than 100 pages: request fewer items at once. Or too many rows have equal sort keys, so they cannot be read page by page: use larger pages or another order.",
   },
   SERVICE_OVERLOADED: { status: 503, passes: true, meaning: "The gateway is overloaded. Try again later." },
   OPERATION_TOO_LARGE: {
@@ -115,11 +114,11 @@ const TABLE = {
   },
   OPERATION_TOO_DEEP: { status: 400, meaning: "The document is nested deeper than `MAX_DEPTH`." },
   REQUEST_CANCELLED: { status: 499, meaning: "The client closed the connection." },
-  INTERNAL_SERVER_ERROR: { status: 500, meaning: "The gateway has a fault. Report it with the `requestId`." },
+  INTERNAL_SERVER_ERROR: { status: 500, meaning: "The gateway has a bug. Report it with the `requestId`." },
   BAD_REQUEST: {
     status: 400,
     meaning:
-      "Not a GraphQL request: no JSON, no UTF-8, no query, a parameter of the wrong type or given twice, a batch, a mutation by GET, or another type of operation than a tool runs. At `/mcp` also a page of another origin.",
+      "The request is not a GraphQL request: invalid JSON or UTF-8, no query, a parameter with a wrong type or given twice, or a batch. Also for a mutation by GET, for a type of operation that a tool does not run, and at `/mcp` for a page of another origin.",
   },
   OPERATION_RESOLUTION_FAILURE: {
     status: 400,
@@ -130,12 +129,12 @@ const TABLE = {
   GRAPHQL_VALIDATION_FAILED: { status: 400, meaning: "The document is not valid against the schema." },
   PERSISTED_QUERY_NOT_FOUND: {
     status: 404,
-    meaning: "The hash is not known, or not any more. Send the document with it.",
+    meaning: "The hash is unknown, or no longer known. Send the document with it.",
   },
-  PERSISTED_QUERY_MISMATCH: { status: 400, meaning: "The hash is not that of the document." },
+  PERSISTED_QUERY_MISMATCH: { status: 400, meaning: "The hash does not match the document." },
   PERSISTED_QUERY_NOT_IN_LIST: {
     status: 400,
-    meaning: "Only trusted documents run here, and the hash is not one of theirs.",
+    meaning: "Only trusted documents run here, and the hash does not belong to any of them.",
   },
   PERSISTED_QUERY_ID_REQUIRED: {
     status: 400,
@@ -147,7 +146,7 @@ export type ErrorCode = keyof typeof TABLE;
 
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeRow>> = TABLE;
 
-/** The HTTP status of a response that holds only an error of this code. */
+/** The HTTP status of a response that contains only an error of this code. */
 export const statusOf = (code: ErrorCode): number => ERROR_CODES[code].status;
 
 export const isErrorCode = (code: unknown): code is ErrorCode =>
@@ -240,7 +239,7 @@ export const OVERLOADED = "The gateway is overloaded; try again later.";
 export const isGatewayError = (error: unknown, ...codes: readonly ErrorCode[]): error is GatewayError =>
   error instanceof GatewayError && codes.includes(error.code);
 
-/** Whether an error says that the requested change may have been made. */
+/** Whether an error shows that the requested change may have been made. */
 export const hasOutcome = (error: unknown): boolean =>
   error instanceof GatewayError && error.details.outcome !== undefined;
 
@@ -256,11 +255,14 @@ export const retryOf = (error: unknown): ErrorCodeRow["retry"] | null => rowOf(e
 /** Whether the same read may succeed later. */
 export const isTransient = (error: unknown): error is GatewayError => rowOf(error)?.passes === true;
 
-/** Whether the upstream service has no usable response for now, so that a stale response may be served. */
+/** Whether the upstream service has no usable response for now, so a stale response may be served. */
 export const mayServeStale = (error: unknown): boolean =>
   isTransient(error) && error.code !== "SERVICE_OVERLOADED" && !isTooLarge(error);
 
-/** Whether a failure is caused by the operation itself: by its end, or by one of its limits. The read may succeed for other operations. */
+/**
+ * Whether a failure is caused by the operation itself, because it has ended or reached one of its limits. The read may succeed for other
+ * operations.
+ */
 export const isCallerSide = (error: unknown): boolean =>
   error instanceof CancelledError || (error instanceof GatewayError && healthImpliedBy(error) === "unknown");
 

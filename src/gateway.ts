@@ -37,7 +37,7 @@ export interface GatewaySettings {
   readonly log: Log;
   /** Path below which callers reach the gateway, without `PUBLIC_URL`: `/rungraph`. Empty by default. */
   readonly prefix?: string;
-  /** The token with which GraphiQL starts. Only the demo has such a token. */
+  /** The token with which GraphiQL starts. Only the demo has one. */
   readonly exampleToken?: string;
   /** The profile if the settings name none. Set by the demo. */
   readonly profile?: BuiltInName;
@@ -45,7 +45,7 @@ export interface GatewaySettings {
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner;
-  /** The clock of subscriptions, rate limits, cached responses, the circuit breaker and slow readers. Tests advance it by hand. */
+  /** The clock of subscriptions, rate limits, cached responses, the circuit breaker and slow readers. Tests replace it. */
   readonly clock?: Clock;
 }
 

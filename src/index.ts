@@ -140,7 +140,7 @@ const graphqlPaths = new WeakMap<object, string>();
 
 /**
  * The listener for `upgrade` that answers a request: the gateway with the path of the request; otherwise the first listener, if all
- * listeners are gateways, so that the socket does not stay open.
+ * listeners are gateways, so the socket does not stay open.
  */
 function answererOf(listeners: readonly object[], request: IncomingMessage): object | undefined {
   const path = pathOf(request);

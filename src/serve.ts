@@ -13,10 +13,10 @@ import {
 } from "./http/server.ts";
 
 /*
- * The shutdown begins with refusing new connections: a balancer then sends the request elsewhere, whatever the method of the request.
- * Requests on connections that the balancer has kept open are served, and answered with `connection: close`, because the balancer would not
- * repeat a POST. Idle connections are closed, and subscriptions are ended, only after new connections have been refused for a while: the
- * clients of subscriptions connect again immediately, and must reach another replica.
+ * The shutdown begins with refusing new connections, so that a load balancer sends the request elsewhere, whatever its method. Requests on
+ * connections that the load balancer has kept open are served, and answered with `connection: close`, because it would not repeat a POST.
+ * Idle connections are closed, and subscriptions are ended, only after new connections have been refused for a while: the clients of
+ * subscriptions connect again immediately, and must reach another replica.
  */
 
 /** How long requests may still arrive after the signal, in milliseconds. A slow sender must not delay the shutdown. */

@@ -4,10 +4,10 @@ import { slownessOf, within } from "./support/machine.ts";
 test.each([
   ["that is idle", 250, 0, 8, 2],
   ["that is twice as slow", 500, 0, 8, 4],
-  ["that compiles beside the tests", 250, 12, 8, 3],
+  ["that compiles during the tests", 250, 12, 8, 3],
   ["where 28 programs wait for 2 cores", 400, 28, 2, 28],
-  ["that hardly moves", 100_000, 0, 2, 30],
-])("limits of time of tests grow with a machine %s", (_, workMs, load, cores, slowness) => {
+  ["that is extremely slow", 100_000, 0, 2, 30],
+])("timeouts of tests are longer on a machine %s", (_, workMs, load, cores, slowness) => {
   expect(slownessOf(workMs, load, cores)).toBe(slowness);
 });
 

@@ -33,7 +33,7 @@ test("the committed schema is the served one, without router-only parts", async 
   const printed = printPlain(schema);
   await expect(printed).toMatchFileSnapshot("../schema/schema.graphql");
   expect(printSchema(lexicographicSortSchema(served))).toBe(printSchema(buildSchema(printed)));
-  // Tools that walk the schema would have to map its scalar.
+  // Tools that read the schema would have to map its scalar.
   expect(Object.keys(served.getTypeMap()).filter(isFederations)).toEqual([]);
 });
 

@@ -2,16 +2,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { parse, visit } from "graphql";
 
 /*
- * Checks the English of comments, descriptions and pages, as far as a machine can: `npm run check:english`. It reports sentences without a
- * subject, sentences that nobody reads once, words with a better one, and siblings in the schema that have the same description.
+ * Checks the English of comments, descriptions and pages, as far as a program can: `npm run check:english`. It reports sentences without a
+ * subject, sentences that are too long, words with a better alternative, and siblings in the schema that have the same description.
  */
 
 const MAX_WORDS = 35;
 
-/** A sentence that begins with a relative clause in place of a subject. A question is fine. */
+/** Matches a sentence that begins with a relative clause instead of a subject. Questions are allowed. */
 const HEADLESS = /^(?:What|Who|Whoever|Whatever|Those|That which|So many|Which)\b(?!.*\?)/;
 
-/** Words of which the field has a better one. */
+/** Words for which a better term exists. */
 const AVOIDED: Readonly<Record<string, string>> = {
   whoever: "a plain subject",
   "so many": "a number",
@@ -34,13 +34,13 @@ function* issuesIn(text: string): Generator<string> {
 
 const COMMENT = /(?:^|\s)\/\*\*?([\s\S]*?)\*\/|(?:^|\s)\/\/ ?(.*(?:\n\s*\/\/ ?.*)*)/g;
 
-/** The comments of a file of code, each as one line of text. */
+/** The comments of a source file, each joined into one line. */
 const commentsIn = (code: string): string[] =>
   [...code.matchAll(COMMENT)].map(([, block, line = ""]) =>
     (block ?? line)
       .replaceAll(/\n\s*(?:\*|\/\/) ?/g, " ")
       .replaceAll(/\s+/g, " ")
-      // Types of JavaScript are no sentences.
+      // Type annotations of JavaScript are not sentences.
       .replace(/ ?@\w+ .*$/, "")
       .trim(),
   );

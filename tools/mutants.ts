@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 import { editPattern, type Protection, PROTECTIONS, titlePattern } from "./protections.ts";
 
 /*
- * Breaks each protection in a copy of the repository and runs the test that must be red then: `npm run mutants`, or
- * `npm run mutants -- drain` for the rows that contain a word. Ends with code 1 when a test is not red.
+ * Breaks each protection in a copy of the repository and runs the test that must then fail: `npm run mutants`, or `npm run mutants --
+ * drain` for the rows that contain a word. Exits with code 1 if a test passes.
  */
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -18,7 +18,7 @@ const [, , word = ""] = process.argv;
 const folder = mkdtempSync(join(tmpdir(), "mutants-"));
 const report = join(folder, "report.json");
 
-/** How long a test may take, in milliseconds: without some protections the gateway is busy for ever. */
+/** The timeout of a test, in milliseconds: without some protections the gateway never becomes idle. */
 const TIME_OUT_MS = 180_000;
 
 type Outcome = "red" | "GREEN" | "NOT RUN";
@@ -35,9 +35,9 @@ async function outcomeOf({ file, title }: Protection["test"]): Promise<Outcome> 
   const [, signal] = (await once(run, "exit")) as [number | null, NodeJS.Signals | null];
   clearTimeout(timer);
   if (signal === "SIGKILL") return "red";
-  // Where the file cannot be loaded there is none.
+  // If the file cannot be loaded, there is no report.
   if (!existsSync(report)) return "NOT RUN";
-  // Safe: the reporter writes these.
+  // Safe: the reporter writes this format.
   const counts = JSON.parse(readFileSync(report, "utf8")) as Record<
     "numFailedTests" | "numPassedTests",
     number
@@ -50,7 +50,7 @@ async function isRed(row: Protection): Promise<boolean> {
   const { protects, test, edit } = row;
   const file = join(folder, edit.file);
   const text = readFileSync(file, "utf8");
-  // Texts to replace with may contain `$`.
+  // The replacement may contain `$`.
   writeFileSync(
     file,
     text.replaceAll(editPattern(row), () => edit.to),

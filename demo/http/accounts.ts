@@ -13,7 +13,7 @@ import {
   notFound,
 } from "./messages.ts";
 
-/** The user of an Authorization header; null where there is none or its scheme is not `token`. */
+/** The user of an Authorization header; null if it is missing or its scheme is not `token`. */
 export function authenticate(store: Store, header: string | undefined): User | null {
   const [scheme, token, ...rest] = (header ?? "").trim().split(/\s+/);
   if (scheme?.toLowerCase() !== "token") return null;
@@ -38,7 +38,7 @@ function requireSuperuser(request: DemoRequest): User {
   return caller;
 }
 
-/** Whether a user may see what is in a project. */
+/** Whether a user may see the contents of a project. */
 export function mayRead(user: User, project: Project): boolean {
   return project.isPublic || mayWrite(user, project);
 }
@@ -47,7 +47,7 @@ export function mayWrite(user: User, project: Project): boolean {
   return user.isSuperuser || project.owner === user.username;
 }
 
-/** The project of the path. A private one of somebody else is forbidden, not hidden. */
+/** The project of the path. Another user's private project is forbidden, not hidden. */
 export function projectOf(request: DemoRequest, may: typeof mayRead = mayRead): Project {
   const caller = requireUser(request);
   const { owner = "", project: name = "" } = request.params;

@@ -4,7 +4,7 @@ import { gzip } from "node:zlib";
 /** The size of a block: headers take one, files are padded to whole ones. */
 const BLOCK = 512;
 
-/** Packs texts, by their paths of less than 100 bytes, as a tar.gz archive. */
+/** Packs strings, keyed by paths of less than 100 bytes, as a tar.gz archive. */
 export function archiveOf(files: Readonly<Record<string, string>>, updatedAt: number): Promise<Buffer> {
   const blocks = Object.entries(files).flatMap(([name, text]) => {
     const content = Buffer.from(text);
@@ -16,7 +16,7 @@ export function archiveOf(files: Readonly<Record<string, string>>, updatedAt: nu
 
 const octal = (value: number, digits: number): string => value.toString(8).padStart(digits, "0");
 
-/** The header of a file, as POSIX describes ustar: texts and octal numbers at fixed places. */
+/** The header of a file, as POSIX describes ustar: strings and octal numbers at fixed offsets. */
 function headerOf(name: string, size: number, updatedAt: number): Buffer {
   const header = Buffer.alloc(BLOCK);
   header.write(name, 0);

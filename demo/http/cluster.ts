@@ -7,7 +7,7 @@ interface Node {
   readonly sequence: number;
   readonly name: string;
   readonly role: string;
-  /** In bytes: more than 32 bits hold. */
+  /** In bytes. The value needs more than 32 bits. */
   readonly memory: number;
   /** In cores. */
   readonly cpu: number;

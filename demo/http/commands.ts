@@ -48,7 +48,7 @@ export function update<R extends Run>(kind: Kind<R>): Handler {
   };
 }
 
-/** A field of a body, read; nothing where the body does not have it. */
+/** Reads a field of a body. Returns nothing if the body does not have it. */
 export function changed<Value>(
   fields: Readonly<Record<string, unknown>>,
   name: string,
@@ -72,7 +72,7 @@ export function stop<R extends Run>(kind: Kind<R>): Handler {
   };
 }
 
-/** A command for those experiments of a project whose ids are given; others are passed over. */
+/** A command for the experiments of a project whose ids are given. Ids of others are skipped. */
 const forMany =
   (act: (store: Store, experiment: Experiment) => void): Handler =>
   (request) => {
@@ -119,8 +119,7 @@ export function postMetric(request: DemoRequest): DemoResponse {
   return json(201, metricRecord(experiment, metric));
 }
 
-// The document does not say: a restarted or copied experiment leaves its group and a resumed one stays in it,
-// as recorded.
+// The document does not define this: a restarted or copied experiment leaves its group and a resumed one stays in it, as recorded.
 export const restartExperiment = cloneExperiment("restart", () => null);
 export const resumeExperiment = cloneExperiment("resume", ({ group }) => group);
 export const copyExperiment = cloneExperiment("copy", () => null);
@@ -140,7 +139,7 @@ function cloneExperiment(strategy: Strategy, groupOf: (source: Experiment) => Gr
       strategy,
       code: isUpdated === true ? latestCode(source) : source.code,
       config: source.config,
-      // The document does not say: those that are not given keep their values.
+      // The document does not define this: fields that are not given keep their values.
       declarations: isFields(given) ? { ...source.declarations, ...given } : source.declarations,
       resources: source.resources,
       replicas: [{ id: nextId(store, "experiment job"), role: "master", node: nodeNames[0] }],

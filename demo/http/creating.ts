@@ -36,7 +36,7 @@ import { studyOf } from "./trials.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The fields of the body, for a caller who may change the project, and what all runs take from them. */
+/** The fields of the body that all runs have in common, for a caller who may change the project. */
 function givenIn<R extends Run>(request: DemoRequest, kind: Kind<R>) {
   const { store } = request;
   const project = projectOf(request, mayWrite);
@@ -56,7 +56,7 @@ function givenIn<R extends Run>(request: DemoRequest, kind: Kind<R>) {
   return { store, project, fields, common };
 }
 
-/** Responds with those keys of a record that release 0.4.4 responds with. */
+/** Responds with the keys of a record that release 0.4.4 sends. */
 function created<R extends Run>(
   request: DemoRequest,
   kind: Kind<R>,
@@ -68,7 +68,7 @@ function created<R extends Run>(
   return json(201, { ...Object.fromEntries(sent), ...others });
 }
 
-/** The specification of a body that must have one. */
+/** The specification of a body, which must have one. */
 function requiredConfig({ config }: Fields): unknown {
   if (config === undefined) throw new HttpError(400, { config: ["This field is required."] });
   if (config === null) throw new HttpError(400, { config: ["This field may not be null."] });
@@ -154,7 +154,7 @@ export function createBuild(request: DemoRequest): DemoResponse {
 const groupKeys =
   "id uuid name unique_name user project description last_status group_type created_at updated_at started_at finished_at tags concurrency search_algorithm readme content";
 
-/** Creates a study of a text that specifies a search, otherwise a selection. */
+/** Creates a study from a specification of a search, otherwise a selection. */
 export function createGroup(request: DemoRequest): DemoResponse {
   const { store, project, fields, common } = givenIn(request, groups);
   const content = textContent(fields);
@@ -181,7 +181,7 @@ export function createGroup(request: DemoRequest): DemoResponse {
   return created(request, groups, run, { keys: groupKeys });
 }
 
-/** Empty where there is none. */
+/** Empty if there is none. */
 function textContent({ content = null }: Fields): string {
   if (content === null) return "";
   return textField("content", content).trim();

@@ -9,7 +9,7 @@ import { findReadable } from "./accounts.ts";
 import { type DemoRequest, type DemoResponse, type Handler, HttpError, json } from "./messages.ts";
 import { replicaOf } from "./reads.ts";
 
-/** The text of the log line with the given number, written at the given time. */
+/** The log line with the given number, written at the given time. */
 type LineText<R extends Run> = (run: R, line: number, at: number) => string;
 
 export function log<R extends Run>(kind: Kind<R>, text: LineText<R>): Handler {
@@ -83,7 +83,7 @@ export function experimentJobLog(request: DemoRequest): DemoResponse {
   });
 }
 
-/** The texts of the files of a run, by their paths. */
+/** The contents of the files of a run, by their paths. */
 type FilesOf<R> = (run: R) => Readonly<Record<string, string>>;
 
 /** Responds with the files of a run as a tar.gz archive, below a folder with the run's name. */
@@ -162,7 +162,7 @@ function readme(run: Experiment | Job): string {
   return `Outputs of ${uniqueName(run)} (${lastStatus(run)}).\nCommand: ${run.config.cmd}\n`;
 }
 
-/** Responds with a file as the web server of real servers does: with its length, an entity tag, and one range. */
+/** Responds with a file as the web server in front of real servers does: with its length, an entity tag, and one range. */
 function fileResponse(
   bytes: Buffer,
   { range, "if-range": validator }: IncomingHttpHeaders,

@@ -3,8 +3,8 @@ import type { Build, Experiment, Group, Job, Run } from "../store.ts";
 import { HttpError } from "./messages.ts";
 
 /*
- * The language of `?query=` as release 0.4.4 reads it: expressions such as `status:~running|failed`, of which a run meets all
- * that commas separate.
+ * The language of `?query=` as release 0.4.4 reads it: comma-separated expressions such as `status:~running|failed`, all of which a run
+ * must meet.
  */
 
 type Value = string | number;
@@ -20,7 +20,7 @@ interface FilterKey<R> {
 
 export type FilterKeys<R> = (name: string) => FilterKey<R> | undefined;
 
-/** Parses a query into a predicate of runs. The manager is the list's name in error texts. */
+/** Parses a query into a predicate of runs. Error messages contain the name of the list's manager. */
 export function parseQuery<R>(query: string, manager: string, keys: FilterKeys<R>): (run: R) => boolean {
   const tests = query
     .split(",")
@@ -112,14 +112,14 @@ function dates(operation: string): Test {
   return (values) => values.some((value) => Number(value) >= from && Number(value) <= to) !== isNegated;
 }
 
-/** The beginning of a day. Real servers crash with what is none. */
+/** The beginning of a day. Real servers crash if the value is not a date. */
 function midnight(text: string): number {
   const time = /^\d{4}-\d\d?-\d\d?$/.test(text) ? Date.parse(`${text} UTC`) : Number.NaN;
   if (Number.isFinite(time)) return time;
   throw new TypeError(`expected a date, got ${text}`);
 }
 
-/** An internal id. Real servers crash with what is none, such as a user's name. */
+/** An internal id. Real servers crash if the value is not one, such as a user's name. */
 function internalId(text: string): number {
   if (/^\d+$/.test(text)) return Number(text);
   throw new TypeError(`expected an integer, got ${text}`);
@@ -155,7 +155,7 @@ const builtKeys = new Map<string, FilterKey<Built>>([
 ]);
 
 const ofGroup = { valuesOf: ({ group }: Experiment) => present(group?.id), parse: ids };
-/** Any other word than `true` filters nothing. */
+/** Any word other than `true` filters nothing. */
 const independent = {
   valuesOf: ({ group }: Experiment) => [group ? "no" : "yes"],
   parse: (operation: string) => (operation === "true" ? text("yes") : () => true),
@@ -186,13 +186,13 @@ export const experimentKeys: FilterKeys<Experiment> = (name) => {
   return memberKeys.get(name) ?? builtKeys.get(name) ?? sharedKeys.get(name);
 };
 
-/** The latest number recorded under a name; null when there is none. */
+/** The latest number recorded under a name; null if there is none. */
 export function lastMetric(experiment: Experiment, name: string): number | null {
   const value = experiment.metrics.at(-1)?.latest[name];
   return typeof value === "number" ? value : null;
 }
 
-/** Only texts are compared: a number does not match its digits. */
+/** Only strings are compared: a number does not match its digits. */
 function declared(experiment: Experiment, name: string): string[] {
   const value = experiment.declarations?.[name];
   return typeof value === "string" ? [value] : [];

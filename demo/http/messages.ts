@@ -5,15 +5,15 @@ import type { Store, User } from "../store.ts";
 /** A routed request whose token has been looked up. */
 export interface DemoRequest {
   readonly store: Store;
-  /** Null where no token came that the service understands. */
+  /** Null if there is no token that the service understands. */
   readonly caller: User | null;
   /** The parameters of the path. */
   readonly params: Readonly<Record<string, string | undefined>>;
   readonly query: URLSearchParams;
-  /** Scheme, Host header and path as they came: links to other pages are made from it. */
+  /** The request's scheme, Host header and path, from which links to other pages are made. */
   readonly address: string;
   readonly headers: IncomingHttpHeaders;
-  /** Decodes the JSON body; gives an empty object where there is none. */
+  /** Decodes the JSON body. Returns an empty object if there is none. */
   readonly body: () => unknown;
 }
 
@@ -29,7 +29,7 @@ export function json(status: number, value: unknown): DemoResponse {
   return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
 }
 
-/** A response without a body, as real servers give it to most commands. */
+/** A response without a body, which real servers send for most commands. */
 export function empty(status: number): DemoResponse {
   return { status, headers: { "content-type": "text/html; charset=utf-8" }, body: "" };
 }
@@ -105,21 +105,21 @@ const pythonTypes = new Map<string, string>([
   ["boolean", "bool"],
 ]);
 
-/** The name of a value's type in error texts, which come from a service written in Python. */
+/** The name of a value's type in error messages, which come from a service written in Python. */
 export function pythonType(value: unknown): string {
   if (Array.isArray(value)) return "list";
   if (typeof value === "number") return Number.isInteger(value) ? "int" : "float";
   return pythonTypes.get(typeof value) ?? "NoneType";
 }
 
-/** Takes a value as text: accepts strings and numbers. */
+/** Accepts a value as a string. Numbers are accepted and converted. */
 export function textField(name: string, value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value === "number") return String(value);
   throw new HttpError(400, { [name]: ["Not a valid string."] });
 }
 
-/** Takes a value as a name: letters, digits, `-` and `_`. */
+/** Accepts a value as a name: letters, digits, `-` and `_`. */
 export function slugField(name: string, value: unknown): string {
   const text = textField(name, value);
   if (/^[-\w]+$/.test(text)) return text;
@@ -128,13 +128,13 @@ export function slugField(name: string, value: unknown): string {
   });
 }
 
-/** Takes a value as a truth value. */
+/** Accepts a value as a boolean. */
 export function flagField(name: string, value: unknown): boolean {
   if (typeof value === "boolean") return value;
   throw new HttpError(400, { [name]: ["Not a valid boolean."] });
 }
 
-/** Takes a value as a list of texts. */
+/** Accepts a value as a list of strings. */
 export function textsField(name: string, value: unknown): readonly string[] {
   if (Array.isArray(value)) return value.map((each) => textField(name, each));
   const error = `Expected a list of items but got type "${pythonType(value)}".`;

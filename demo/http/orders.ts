@@ -24,8 +24,8 @@ export const experimentSortKeys: SortKeys<Experiment> = (name) => {
 const sortable = /^-?[.\p{L}\p{N}_-]+$/u;
 
 /**
- * Compares by a sort such as `-finished_at,created_at`. Skips unknown keys; the latest change comes first by default. A
- * missing value counts as the largest, as in PostgreSQL: it comes last, and first if the order is downwards.
+ * Compares by a sort such as `-finished_at,created_at`. Skips unknown keys; the latest change comes first by default. A missing value
+ * counts as the largest, as in PostgreSQL: it comes last, and first in descending order.
  */
 export function compareBy<R extends Run>(sort: string, keys: SortKeys<R>): (a: R, b: R) => number {
   const terms = [...sort.split(","), "-updated_at"].flatMap((term) => {

@@ -41,7 +41,7 @@ export function metrics(request: DemoRequest): DemoResponse {
   return gzipped(page(request, experiment.metrics, render, metricLimit));
 }
 
-// The document does not say in which order; real servers list the newest first.
+// The document does not define the order; real servers list the newest first.
 export function experimentJobs(request: DemoRequest): DemoResponse {
   const experiment = findReadable(request, experiments);
   return page(request, replicasOf(experiment).toReversed(), (replica) => replicaRecord(experiment, replica));
@@ -130,7 +130,7 @@ export function projectRow(project: Project, viewer: string): JsonRecord {
   };
 }
 
-/** A project with what its rows in lists lack. */
+/** A project with the keys that its rows in lists lack. */
 export function projectDetail(request: DemoRequest): DemoResponse {
   return json(200, projectRecord(request, projectOf(request)));
 }

@@ -4,12 +4,12 @@ import type * as Yaml from "yaml";
 import type { Declarations, RunConfig } from "../store.ts";
 import { HttpError, isFields, pythonType } from "./messages.ts";
 
-/** The specification of a run, of which only the kind has been checked. */
+/** The specification of a run. Only its kind has been checked. */
 export type Specification = Readonly<Record<string, unknown>>;
 
 type Kind = "experiment" | "job" | "build" | "group";
 
-/** How errors begin, what they call the specification, and the sections that another kind has. */
+/** The prefix of errors, their word for the specification, and the sections of other kinds. */
 const kinds: Readonly<Record<Kind, readonly [prefix: string, name: string, unexpected: readonly string[]]>> =
   {
     experiment: ["specification config", "ExperimentSpecification", ["hptuning"]],
@@ -18,7 +18,7 @@ const kinds: Readonly<Record<Kind, readonly [prefix: string, name: string, unexp
     group: ["specification content", "GroupSpecification", []],
   };
 
-/** Reads a specification, an object or a text in YAML, as release 0.4.4 does. An error names the field of the body. */
+/** Reads a specification, an object or a YAML document, as release 0.4.4 does. An error names the field of the body. */
 export function readSpecification(kind: Kind, field: string, given: unknown): Specification {
   const [prefix, name, unexpected] = kinds[kind];
   const refuse = (reason: string) =>
@@ -56,7 +56,7 @@ export function readSpecification(kind: Kind, field: string, given: unknown): Sp
 /** In characters. */
 const maxTextLength = 16_384;
 
-/** Deeper texts could exceed the stack. */
+/** Deeper documents could exceed the stack. */
 const maxNesting = 100;
 
 function parsed(text: string, refuse: (reason: string) => Error): unknown {
@@ -72,7 +72,7 @@ const require = createRequire(import.meta.url);
 
 /** Parses one document without aliases, whose resolution can take very long. Throws when it is invalid. */
 function parseYaml(text: string): unknown {
-  // Loaded on the first text.
+  // Loaded when the first YAML is parsed.
   const { Composer, Lexer, Parser } = require("yaml") as typeof Yaml;
   function* tokens(): Generator<Yaml.CST.Token, void> {
     const parser = new Parser();
@@ -90,13 +90,13 @@ function parseYaml(text: string): unknown {
   return document?.toJS({ maxAliasCount: 0 });
 }
 
-/** A section of a specification, empty where there is none. */
+/** A section of a specification, empty if it is missing. */
 export function sectionOf(specification: Specification, name: string): Specification {
   const section = specification[name];
   return isFields(section) ? section : {};
 }
 
-/** The configuration of an experiment, a job or a build by its specification, with the values of parameters in the command. */
+/** The configuration of an experiment, a job or a build by its specification, with the parameter values inserted in the command. */
 export function configOf(specification: Specification, declarations: Declarations | null = null): RunConfig {
   const { image, build_steps: steps } =
     specification["kind"] === "build" ? specification : sectionOf(specification, "build");

@@ -2,7 +2,7 @@ import type { Declarations, Search } from "../store.ts";
 import { isFields } from "./messages.ts";
 import { declarationsOf, sectionOf, type Specification } from "./specification.ts";
 
-/** A study has no more experiments than that. */
+/** Maximum number of experiments of a study. */
 const maxTrials = 20;
 
 /** The settings of a study's search, and the declarations of each experiment that it creates. */
@@ -32,7 +32,7 @@ export function studyOf(
 const wholeOr = (value: unknown, fallback: number): number =>
   typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : fallback;
 
-/** One value of each parameter, those of the first change fastest. */
+/** One value of each parameter. The first parameters change fastest. */
 function combination(
   matrix: readonly (readonly [name: string, values: readonly unknown[]])[],
   trial: number,
@@ -48,8 +48,8 @@ function combination(
 }
 
 /**
- * The values of a parameter that a search tries, at least one. Of a distribution and of a range such as `0.1:0.5` these are
- * a few that are evenly spaced.
+ * The values of a parameter that a search tries, at least one. A distribution or a range such as `0.1:0.5` yields a few evenly spaced
+ * values.
  */
 function valuesOf(parameter: unknown): readonly unknown[] {
   const [[form = "", given] = []] = Object.entries(isFields(parameter) ? parameter : {});

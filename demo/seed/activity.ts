@@ -8,12 +8,12 @@ import { addMember, narrowSpace, searchOf } from "./searches.ts";
 const [smallNode, largeNode] = nodeNames;
 const config = { image: "python:3.6", steps: ["pip install -U numpy"], cmd: "" };
 
-/** Milliseconds for which a run of the project is kept. */
+/** How long a run of the project is kept, in milliseconds. */
 const retention = 3_600_000;
 
 /**
- * Adds a project in which, at any time, a search records metrics, a build is building and a job is running.
- * Each of them lasts longer than the interval at which the next one starts.
+ * Adds a project in which, at any time, a search records metrics, a build is building and a job is running. Each lasts longer than the
+ * interval at which the next one starts.
  */
 export function seedActivity(store: Store): void {
   const project = addProject(store, {
@@ -29,7 +29,7 @@ export function seedActivity(store: Store): void {
     const interval = seconds * 1_000;
     repeat(store, { first: store.time - interval, interval }, (at) => {
       removeOldRuns(store, project, at - retention);
-      // After a long pause between requests, starts only what is still kept.
+      // After a long pause between requests, starts only the runs that are still kept.
       if (at >= store.time - retention) add(store, project, at);
     });
   };
@@ -73,7 +73,7 @@ function addRunning(store: Store, project: Project, createdAt: number): void {
   ]);
 }
 
-/** Seconds that each experiment of a search waits; two run at a time and record metrics in turn. */
+/** Seconds that each experiment of a search waits. Two run at a time and alternately record metrics. */
 const waits = [45, 47, 200, 202];
 
 /** A search of less than seven minutes that records metrics every two seconds from its second minute on. */
@@ -85,7 +85,7 @@ function addSearch(store: Store, project: Project, createdAt: number): void {
     [6, "running"],
   ]);
   for (const [trial, wait] of waits.entries()) {
-    // One after the other, as servers create them: otherwise the newest is the one that changed last.
+    // They are created one after the other, as on real servers. Otherwise the newest would also be the one that changed last.
     const member = { id: nextId(store, "experiment"), trial, createdAt: createdAt + trial };
     const experiment = addMember(store, group, { ...member, build: null, space: narrowSpace });
     const training = { wait, epochs: 40, epochSeconds: 4, end: "succeeded" };

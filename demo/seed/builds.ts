@@ -16,7 +16,7 @@ const begin: readonly Step[] = [
   [48, "running"],
 ];
 
-/** The builds 1 to 5 of ada/mnist, of which 3 failed and 5 is running, and one for each other project. */
+/** The builds 1 to 5 of ada/mnist (3 failed, 5 is running), and one for each other project. */
 export function seedBuilds(store: Store, { mnist, speech, vision }: Projects): void {
   const numpy = { image: "python:3.6", steps: ["pip install --no-cache-dir -U numpy"], cmd: "" };
   const torch = {

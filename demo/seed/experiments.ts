@@ -16,7 +16,7 @@ import type { Projects } from "./people.ts";
 
 const [smallNode, largeNode, gpuNode] = nodeNames;
 
-/** An experiment that has ended, and how. */
+/** How an experiment ended. */
 interface FinishedSpec extends ExperimentSpec {
   readonly end: "succeeded" | "failed" | "stopped";
   readonly message?: string;
@@ -187,9 +187,9 @@ export interface ExperimentSpec extends Partial<Optional> {
   readonly id: number;
   readonly project: Project;
   readonly declarations: Declarations;
-  /** Id of its build; null where it has none. */
+  /** Id of its build; null if it has none. */
   readonly build: number | null;
-  /** Nodes of its jobs, the master's first; by default one node, another for each id. */
+  /** Nodes of its jobs, the master's first. By default one node, chosen by the id. */
   readonly nodes?: readonly string[];
 }
 
@@ -217,7 +217,7 @@ export function addFromSpec(store: Store, { build, nodes, ...given }: Experiment
   });
 }
 
-/** The code that a build contains. Every third experiment was started with changes that nobody committed. */
+/** The code that a build contains. Every third experiment was started with uncommitted changes. */
 const codeOf = ({ id, commit, project }: Build, experiment: number): Code => ({
   id,
   branch: id === 2 ? "wide-kernels" : "master",

@@ -17,7 +17,7 @@ const outOfMemory =
 
 /** The parameters that a search tries. */
 interface Space {
-  /** First, last, and how many evenly spaced learning rates. */
+  /** First learning rate, last one, and number of evenly spaced rates. */
   readonly rates: readonly [start: number, stop: number, num: number];
   readonly dropouts: readonly number[];
   readonly activations: readonly string[];
@@ -35,7 +35,7 @@ export const narrowSpace: Space = {
   activations: ["relu", "tanh"],
 };
 
-/** The two searches of ada/mnist: of 1 only a few experiments are left, 2 runs five at a time. */
+/** The two searches of ada/mnist: search 1 has only a few experiments left, search 2 runs five at a time. */
 export function seedSearches(store: Store, { mnist }: Projects): void {
   const wide = addGroup(store, {
     id: 1,
@@ -50,7 +50,7 @@ export function seedSearches(store: Store, { mnist }: Projects): void {
   bookmark(store, wide, "ada");
   seedEnded(store, wide);
   seedRunning(store, wide);
-  // Last, because a running group ends as soon as all its experiments have ended.
+  // Last, because a running group ends when all its experiments have ended.
   applySteps(store, wide, [
     [0, "created"],
     [12, "running"],
@@ -120,7 +120,7 @@ const waits = [64, 66, 71, 1_080, 1_142, 1_230, 1_490, 1_497, 1_640, 1_725, 1_79
 function seedStaggered(store: Store, group: Group): void {
   for (const [trial, wait] of waits.entries()) {
     const id = 47 + trial;
-    // One after the other, as servers create them.
+    // They are created one after the other, as on real servers.
     const createdAt = group.createdAt + trial;
     const experiment = addMember(store, group, { id, build: 4, space: narrowSpace, trial, createdAt });
     scheduleTraining(store, experiment, { wait, epochs: 24 + trial, epochSeconds: 15, end: "succeeded" });

@@ -7,8 +7,8 @@ import { seedProjects, seedUsers } from "./people.ts";
 import { seedSearches } from "./searches.ts";
 
 /**
- * Fills a new store. Finished runs have fixed dates in February 2026; unfinished ones started some minutes
- * before the service and go on.
+ * Fills a new store. Finished runs have fixed dates in February 2026. Unfinished runs start some minutes before the service does, and
+ * continue.
  */
 export function seed(store: Store, { activity }: { activity: boolean }): void {
   seedUsers(store);

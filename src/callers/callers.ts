@@ -115,7 +115,7 @@ export class Quota {
     return caller.counts[this.#index] ?? 0;
   }
 
-  /** The limit that one more unit would exceed; null when there is room. */
+  /** The limit that one more unit would exceed; null if none. */
   exceededBy(caller: Caller): ExceededLimit | null {
     const { perCaller, perAddress, unverified } = this.#limits;
     const { verification } = caller;

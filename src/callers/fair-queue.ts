@@ -21,9 +21,9 @@ const UNLIMITED = (): number => Number.POSITIVE_INFINITY;
 const NONE = (): number => 0;
 
 /**
- * A hierarchical fair queue (gateway, caller, operation). Sibling queues are served least-served first where time or a cost is charged,
- * otherwise round-robin. `concurrency` caps the number of running items of a queue and its child queues. Within one queue the item with
- * the highest priority goes first.
+ * A hierarchical fair queue (gateway, caller, operation). Sibling queues are served least-served first if time or a cost is charged,
+ * otherwise round-robin. `concurrency` caps the number of running items of a queue and its child queues. Within one queue the item with the
+ * highest priority goes first.
  */
 export class FairQueue<Item extends Prioritized> {
   readonly #parent: FairQueue<Item> | null;
@@ -212,7 +212,7 @@ export class FairQueue<Item extends Prioritized> {
 }
 
 /**
- * One fair queue for each caller. The queue of an unverified caller is a child of the queue of its address, so that inventing tokens gains
+ * One fair queue for each caller. The queue of an unverified caller is a child of the queue of its address, so inventing tokens gains
  * nothing. `options` apply to the queue of each token.
  */
 export class CallerQueues<Item extends Prioritized> {

@@ -55,7 +55,7 @@ const bytesOf = (text: string): number => (WIDE.test(text) ? 2 : 1) * text.lengt
 /** Estimates the heap size of a parsed value, in bytes, when its JSON is no longer available. */
 export function estimateHeapBytes(value: unknown): number {
   let bytes = 0;
-  // Without recursion: values may be nested 200 levels deep.
+  // Iterative, because values may be nested 200 levels deep.
   const rest = [value];
   while (rest.length > 0) {
     const next = rest.pop();

@@ -35,7 +35,7 @@ export class RequestScope implements Identity {
   readonly caller: Caller;
   readonly requestId: string;
   readonly trace: Identity["trace"];
-  /** Kept here, because an upstream request starts in the asynchronous context of the request that released its connection. */
+  /** Stored here, because an upstream request starts in the asynchronous context of the request that released its connection. */
   telemetryContext: Context | null;
   /** When it began, by `performance.now()`. */
   readonly began = performance.now();
@@ -75,7 +75,7 @@ export class RequestScope implements Identity {
     return this.#permit && this.#permit.kind;
   }
 
-  /** Holds a permit until the scope ends, and releases the one that it held before. */
+  /** Transfers a permit to the scope, which releases it when it ends, and releases its previous one. */
   holdPermit(permit: HeldPermit): void {
     this.#permit?.release();
     this.#permit = permit;
@@ -93,7 +93,7 @@ export class RequestScope implements Identity {
     this.#permit = null;
   }
 
-  /** Lends its permit to others until `resume` was called as often. */
+  /** Lends its permit to others until `resume` has been called equally often. */
   pause(): void {
     if (++this.#pauses === 1) this.#permit?.pause();
   }

@@ -5,7 +5,7 @@ import { builtInProfile, wholeProfile } from "../rest/api/profiles.ts";
 import { yaml } from "../rest/api/run-config.ts";
 import { readText, refuse } from "./values.ts";
 
-/** Longest profile, in characters. The parser takes time by the square of the keys of an object. */
+/** Maximum length of a profile, in characters. The parser takes time quadratic in the number of keys of an object. */
 const MAX_FILE_LENGTH = 32_768;
 
 /** Further issues are only counted. */
@@ -27,10 +27,10 @@ function parseProfile(text: string, context: z.RefinementCtx): Profile {
     return refuse(context, `expected at most ${MAX_FILE_LENGTH} characters, got ${text.length}`);
   let written: unknown;
   try {
-    // YAML includes JSON. A warning would be printed with lines of the file.
+    // YAML includes JSON. A warning would print lines of the file.
     written = yaml().parse(text, { logLevel: "error" });
   } catch (error) {
-    // Without the lines of the file that follow, in which a token may stand.
+    // The following lines of the message quote the file, which may contain a token.
     const reason = error instanceof Error ? error.message.replace(/:?\n.*/s, "") : "expected YAML or JSON";
     return refuse(context, reason);
   }
@@ -56,9 +56,9 @@ function reportsOf(issue: z.core.$ZodIssue): string[] {
     return issue.keys.map((key) => `${[...path, key].join(".")}: unknown key, ${issue.message}`);
   const at = path.join(".") || "profile";
   const { code, input } = issue;
-  // For a union, zod gives the whole object and the path of its discriminator.
+  // For a union, zod reports the whole object and the path of its discriminator.
   const value = code === "invalid_union" && isObject(input) ? input[String(issue.path.at(-1))] : input;
-  // The value may be a token that was set by mistake.
+  // The value may be a token that was set here by mistake.
   const got = path[0] === "authorization" ? "something else" : shown(value);
   return [`${at}: ${expectation(issue)}, got ${got}`];
 }

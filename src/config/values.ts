@@ -43,7 +43,7 @@ const listOf = (text: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== "");
 
-/** Parses `Node=ClusterNode,Entity=Node`: `relay` stands for these, the names that Relay expects. */
+/** Parses `Node=ClusterNode,Entity=Node`. `relay` is an abbreviation for these renames, which Relay expects. */
 export function parseTypeNames(text: string, context: z.RefinementCtx): Record<string, string> {
   const written = listOf(text).flatMap((item) =>
     item === "relay" ? ["Node=ClusterNode", "Entity=Node"] : [item],
@@ -96,10 +96,10 @@ export const rateLimit = z.string().transform((text, context): RateLimit | null 
   return refuse(context, "expected requests in seconds such as 120/60, in at most 3600 seconds, or off");
 });
 
-/** Whether a proxy is trusted to name the address before its own. `hop` is 0 for the peer of the connection. */
+/** Whether a proxy is trusted to report the address of its own client. `hop` is 0 for the peer of the connection. */
 type TrustedProxies = (address: string, hop: number) => boolean;
 
-/** Parses a number of proxies, or addresses and networks such as `10.0.0.0/8, ::1`. Null when none is trusted. */
+/** Parses a number of proxies, or addresses and networks such as `10.0.0.0/8, ::1`. Null if no proxy is trusted. */
 export function parseTrustedProxies(text: string, context: z.RefinementCtx): TrustedProxies | null {
   if (/^\d{1,2}$/.test(text.trim())) return (_, hop) => hop < Number(text);
   const items = listOf(text);
@@ -158,7 +158,7 @@ export function parseHeaders(text: string, context: z.RefinementCtx): Readonly<R
 export function parseProxy(text: string, context: z.RefinementCtx): URL {
   const url = tryTo(() => new URL(text));
   const isPlain = url?.protocol === "http:" && url.pathname === "/" && url.search + url.hash === "";
-  // `%` stands only before two hexadecimal digits, and what they say is UTF-8.
+  // Percent-encoding must be valid, and decode to UTF-8.
   if (url && isPlain && tryTo(() => decodeURIComponent(url.username + url.password)) !== undefined)
     return url;
   return refuse(
@@ -177,7 +177,7 @@ const pemFile = (expected: string, parse: (pem: string) => object) =>
 
 const BEGIN_CERTIFICATE = "-----BEGIN CERTIFICATE-----";
 
-/** Throws when there are none or one is invalid. */
+/** Throws if the file contains no certificate, or an invalid one. */
 export const certificateFile = pemFile("expected certificates in PEM", (pem) => {
   const [, first = "", ...others] = pem.split(BEGIN_CERTIFICATE);
   return [first, ...others].map((rest) => new X509Certificate(BEGIN_CERTIFICATE + rest));

@@ -41,8 +41,8 @@ import { mergeErrors, separateNames } from "./merge-errors.ts";
 import { type EventExecution, openResults, type Results, type StreamSource } from "./subscription.ts";
 
 /**
- * Details of an operation, which are filled in while it is prepared. The type decides which permit the operation needs, so that it is set
- * before the context is opened. The other details are for logs and metrics.
+ * Details of an operation, which are filled in while it is prepared. The type decides which permit the operation needs, so it is set before
+ * the context is opened. The other details are for logs and metrics.
  */
 export interface OperationDetails {
   type: "query" | "mutation" | "subscription" | "invalid";
@@ -61,7 +61,7 @@ export interface ExecutionArgs extends EventExecution {
   readonly details: OperationDetails;
   /** Whether the operation reads made-up records, to find out what it would read: the result has no data. */
   readonly isPlan: boolean;
-  /** Returns the `extensions` that report how the result came about, or null; null if nothing is reported. */
+  /** Returns the `extensions` that report how the result was obtained; null if nothing is reported. */
   readonly extensions: (() => object | null) | null;
 }
 
@@ -94,7 +94,7 @@ interface EngineSettings extends DocumentSettings, Omit<MeterSettings, "limits">
 
 export type Engine = ReturnType<typeof createEngine>;
 
-/** Longest operation name in logs, in characters: callers choose the names. */
+/** Maximum length of an operation name in logs, in characters, because callers choose the names. */
 const MAX_OPERATION_NAME_LENGTH = 100;
 
 /**
@@ -103,7 +103,7 @@ const MAX_OPERATION_NAME_LENGTH = 100;
  */
 const SHARED_BYTES = 300_000;
 
-/** Executes GraphQL requests of any transport: documents, limits, validation, plans, execution and errors. */
+/** Executes GraphQL requests of any transport: parses documents, applies limits, validates, plans, executes, and converts errors. */
 export function createEngine(settings: EngineSettings) {
   const { schema, executionLimits, scheduler, memoryBudget, publicError } = settings;
   const documents = createDocuments(settings);

@@ -120,7 +120,7 @@ function at(
 export interface FailedPath {
   /** `GET {owner}/{project}/experiments/{id}/`: the template of the upstream path. For a bug of the gateway, the path of the field. */
   readonly at: string;
-  /** HTTP status of the upstream response; the error code if that status is no failure. */
+  /** HTTP status of the upstream response. The error code if that status is not a failure. */
   readonly outcome: string;
   count: number;
 }
@@ -131,7 +131,7 @@ const MAX_RESPONSE_KEY_LENGTH = 200;
 /** Adds the upstream requests, and the bugs of the gateway, that caused errors. */
 export function addPaths(paths: FailedPath[], errors: readonly GraphQLError[]): void {
   for (const { extensions, path } of errors) {
-    // Safe: `publicError` gives each of its errors a code, and copies the details of a failure.
+    // Safe: `publicError` adds a code to each of its errors, and copies the details of a failure.
     const { code, upstream } = extensions as { readonly code?: ErrorCode } & ErrorDetails;
     if (!upstream && code !== "INTERNAL_SERVER_ERROR") continue;
     const where = upstream

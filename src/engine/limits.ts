@@ -91,7 +91,7 @@ export function parseBounded(text: string, schema: GraphQLSchema, limits: Operat
     checkDocument(document, schema, limits);
     return document;
   } catch (error) {
-    // The parser recurses for each bracket, so that deep nesting overflows the stack.
+    // The parser recurses for each bracket, so deep nesting overflows the stack.
     if (error instanceof RangeError)
       throw tooLarge("Expected a document that is nested less deeply.", "OPERATION_TOO_DEEP");
     if (!(error instanceof GraphQLError)) throw error;
@@ -239,7 +239,7 @@ export function sizeOfSelection(
     if (!selectionSet || !field) return 1;
     const named = getNamedType(field.type);
     const types = isAbstractType(named) ? schema.getPossibleTypes(named) : isObjectType(named) ? [named] : [];
-    // An item has one of the possible types, so that the most expensive type counts. A plan may be compiled for all types.
+    // An item has one of the possible types, so the most expensive type counts. A plan may be compiled for all types.
     const all = types.map((type) => sizeOfSet(selectionSet, type));
     const largest = variables ? Math.max(0, ...all) : all.reduce((sum, each) => sum + each, 0);
     const items = itemsOf(node, field);
@@ -251,7 +251,7 @@ export function sizeOfSelection(
     // Safe: the declaration of the field has written its extensions.
     const { itemsOf: name } = field.extensions as FieldExtensions;
     const value = variables && node.arguments?.find((argument) => argument.name.value === name)?.value;
-    // At least one: zero times the infinite size of a recursive fragment would be NaN.
+    // The factor is at least one, because zero times the infinite size of a recursive fragment would be NaN.
     return value ? Math.max(1, lengthOf(value)) : null;
   };
 

@@ -93,7 +93,10 @@ function compare(a: readonly number[], b: readonly number[]): number {
   return index === -1 ? a.length - b.length : (a[index] ?? 0) - (b[index] ?? 0);
 }
 
-/** The path of the null value in the result, because a non-null field propagates null to its parent. */
+/**
+ * The path of the null in the result. It can be shorter than the path of the field, because an error in a non-null field makes its parent
+ * null.
+ */
 function nullAt(data: unknown, path: Path): Path {
   let value = data;
   for (const [index, key] of path.entries()) {

@@ -116,8 +116,8 @@ export class Meter {
   }
 
   /**
-   * Whether sizes include the escapes of short strings. Finding the escapes of a string takes longer than completing it. Escapes multiply
-   * a size by six at most, so that a result below an eighth of the limit is below the limit with its escapes as well.
+   * Whether sizes include the escapes of short strings. Finding the escapes of a string takes longer than completing it. Escapes multiply a
+   * size by six at most, so a result below an eighth of the limit is below the limit with its escapes as well.
    */
   get isExact(): boolean {
     return this.bytes > this.#limits.bytes / 8;

@@ -34,7 +34,7 @@ export function createAdmission(
     new ConcurrencyLimit(kind, callers.quota(shares), check);
   return {
     operation: limitOn(OPERATION_KIND, operations, (caller, paused) =>
-      // Operations that wait for a rate limit hold no permit, but they hold memory.
+      // Operations that wait for a rate limit have no permit, but they use memory.
       paused >= 4 * all || shedLoad(caller) ? overloaded() : null,
     ),
     stream: limitOn("subscriptions", streams, whileOpen),
@@ -56,7 +56,7 @@ type AdmissionCheck = (caller: Caller, paused: number) => GatewayError | null;
 
 /** Limits how many operations, streams, sockets or downloads run at a time. */
 class ConcurrencyLimit {
-  /** The plural name of the limited things, for messages. */
+  /** The plural name of the limited items, for messages. */
   readonly kind: string;
   readonly quota: Quota;
   /** Number of paused permits, which other callers use meanwhile. */
@@ -88,7 +88,7 @@ class ConcurrencyLimit {
     }
   }
 
-  /** Acquires a permit for a scope, which releases its permit of another kind. Throws `GatewayError` if no permit is available. */
+  /** Acquires a permit for a scope, and releases the scope's permit of another kind. Throws `GatewayError` if no permit is available. */
   acquire(scope: RequestScope): void {
     if (scope.permitKind === this.kind) return;
     const permit = this.tryAcquire(scope.caller);

@@ -36,8 +36,8 @@ export function commentOf({ loc }: OperationDefinitionNode): string {
 }
 
 /**
- * All shipped operations except the sign-in, for which the page has a form. With the demo, the variables refer to records of the demo;
- * otherwise the variables are blank.
+ * All bundled operations except the sign-in, for which the page has a form. With the demo, the variables refer to records of the demo.
+ * Otherwise the variables are blank.
  */
 export function pageOperations(rename: Rename, { isDemo }: { readonly isDemo: boolean }) {
   const demoVariables = isDemo

@@ -41,8 +41,8 @@ export function onceClosed(response: ServerResponse, callback: () => void): void
 }
 
 /**
- * Closes the connection of an incomplete response. In HTTP/1.0 the end of the connection ends a body without a length, so that only a
- * reset shows that the body is incomplete. Clients recognize any other incomplete body, and still receive the bytes written before.
+ * Closes the connection of an incomplete response. In HTTP/1.0 the end of the connection ends a body without a length, so only a reset
+ * shows that the body is incomplete. Clients recognize any other incomplete body, and still receive the bytes written before.
  */
 export function abortConnection({ req: { httpVersion, socket } }: ServerResponse): void {
   if (httpVersion === "1.0") reset(socket);

@@ -31,7 +31,7 @@ export function createIdentityResolver(
   };
 }
 
-/** Whether the caller accepts no cached response, nor a response that was requested for another of its operations. */
+/** Whether the caller accepts neither cached responses nor responses that were requested for another of its operations. */
 export const isNoCache = ({ headers }: IncomingMessage): boolean =>
   /(?:^|[\s,])(?:no-cache|no-store)(?:$|[\s,])/i.test(headers["cache-control"] ?? "");
 

@@ -15,9 +15,9 @@ const READ_BEFORE = rejection(
 
 /**
  * Reads the body of a request. Calls back once: with the body, with the error for which it is rejected, or with null when the caller
- * disconnects before the body is complete. A body must be JSON, because a page of another origin can send forms and text without a CORS
- * preflight, but not JSON. It must have at most `maxBytes` bytes, and must not come in many short chunks.
- * `openAccount` opens the account of its bytes, which counts them until all have come, and may reject the body.
+ * disconnects before the body is complete. A body must be JSON, because a page of another origin can send forms and plain text without a
+ * CORS preflight, but not JSON. It must have at most `maxBytes` bytes, and must not arrive in many short chunks. `openAccount` opens the
+ * account of its bytes, which counts them until the body is complete, and may reject it.
  */
 export function readBody(
   request: IncomingMessage,

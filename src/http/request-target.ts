@@ -27,7 +27,7 @@ export function hasValidUrl({ url = "", headers: { host = "localhost" } }: Incom
 /** The last valid `Host`, because nearly all requests have the same one and parsing it takes as long as routing. */
 let lastHost = "localhost";
 
-/** The origins of pages that may call the gateway: exact origins, or patterns of origins. */
+/** The allowed origins of pages: exact origins, or patterns. */
 export type Origins = readonly (string | RegExp)[];
 
 /** Matches the origins of pages that a server on this machine serves, such as the development server of a frontend. */

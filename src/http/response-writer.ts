@@ -40,7 +40,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
       const watch = () => {
         cancel = clock.after(READ_TIMEOUT_MS, () => abortConnection(response));
       };
-      // Without a socket the response is queued behind another response of its connection, so that its reader is not slow.
+      // Without a socket the response is queued behind another response of its connection, so its reader is not slow.
       if (response.socket) watch();
       else response.once("socket", watch);
       const onDrained = () => {
@@ -127,7 +127,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     response.end();
   };
 
-  /** Sends the chunks of a body as they come, no faster than the caller reads them. */
+  /** Sends the chunks of a body as they arrive, no faster than the caller reads them. */
   const stream = async (
     response: ServerResponse,
     { status, headers, body }: Sent<AsyncIterable<Uint8Array>>,

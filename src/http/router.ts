@@ -84,7 +84,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
       const scope = new RequestScope(identity, config.REQUEST_TIMEOUT_MS);
       scope.holdPermit(permit);
       try {
-        // Until its time slice comes, as many others may wait.
+        // Holds the permit until its time slice, because many others may wait.
         if (body) dependencies.memoryBudget.charge(scope, body.length);
       } catch (error) {
         scope.end("completed");

@@ -55,7 +55,7 @@ interface CallerPolls {
 
 const MINUTE_MS = 60_000;
 
-/** The share of an upstream rate limit that subscriptions may use, whatever the settings say. Operations have the rest. */
+/** The share of an upstream rate limit that subscriptions may use, regardless of the settings. Operations have the rest. */
 const LIMIT_SHARE = 0.5;
 
 /** The share of a minute's requests that may be sent as a burst. The smaller the burst, the more evenly the other requests are spread. */
@@ -66,7 +66,7 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
   const { requestsPerMinute, limitOf, commonLimit, concurrency, timeoutMs } = settings;
   let count = 0;
   const callerPolls = callers.perCaller((caller): CallerPolls => {
-    // Subscribers with the same token share the requests, so that the polls have a request id of their own.
+    // Subscribers with the same token share the requests, so the polls have a request id of their own.
     const identity: Identity = { caller, requestId: randomUUID(), trace: null };
     const reservation = memoryBudget.open(new RequestScope(identity, Number.POSITIVE_INFINITY));
     return { schedulers: new Map(), polls: new Map(), identity, reservation };
@@ -186,7 +186,7 @@ function chargeIn(reservation: MemoryReservation): ChargeRetained {
       if (added > 0) reservation.chargeShared(added);
       else reservation.release(-added);
     } catch (error) {
-      // Rejected bytes are not kept.
+      // Rejected bytes are not retained.
       reservation.release(added);
       throw error;
     }

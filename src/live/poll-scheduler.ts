@@ -128,7 +128,7 @@ export class PollScheduler {
       readFirst: () => readSoon(true),
       /** Whether the last read has failed. */
       isFailing: () => scheduled.outage !== null,
-      /** Whether the poll has failed permanently or is over, so that no subscriber can join it. */
+      /** Whether the poll has failed permanently or is over, so no subscriber can join it. */
       isOver: () => !this.#polls.has(scheduled) || poll.isOver(),
       remove: () => {
         this.#polls.delete(scheduled);

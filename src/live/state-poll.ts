@@ -42,7 +42,7 @@ interface Follower extends Pick<LiveStream<unknown>, "fail"> {
   readonly onRead: (isFinal: boolean) => void;
 }
 
-/** Creates the poll of a value. The poll keeps only the latest state, so that a slow subscriber costs no memory. */
+/** Creates the poll of a value. The poll keeps only the latest state, so a slow subscriber costs no memory. */
 export function createStatePoll<State extends object>(
   source: StateSource<State>,
   chargeRetained: ChargeRetained,

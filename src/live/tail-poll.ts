@@ -221,7 +221,7 @@ export function createTailPoll<Position, Item>(
         if (appended.items.length === 0 && appended.hasMore) onWait(true);
         return appended.items.length > 0 || appended.hasMore;
       };
-      // Groups are read one after the other, because each may get all items, whose memory is charged before the next group is read for.
+      // Groups are read one after the other. Each may receive all items, and their memory must be charged before the next group is read.
       let hasGained = false;
       let failure: { readonly reason: unknown } | null = null;
       for (const group of waiting()) {

@@ -4,7 +4,7 @@ import { causeOf } from "../rest/client/failure.ts";
 import { fileURLToPath } from "node:url";
 import { FOLDER } from "../package-info.ts";
 
-/** Time within which failures with the same cause are logged once, in milliseconds. */
+/** Interval in which failures with the same cause are logged once, in milliseconds. */
 const FAILURE_LOGGED_MS = 60_000;
 
 /** Creates the log of events for operators. Repeated events are not logged again. */

@@ -58,7 +58,7 @@ const UNITS: Readonly<Record<string, string>> = { ms: " ms", upstreamRequests: "
  * set: `12:00:00 200 query Page 12 ms 3 upstream NOT_FOUND`.
  */
 function readableOf(line: string, isWhole: boolean): string {
-  // Safe: pino has written it.
+  // Safe: pino has written the line.
   const { level, severity: _, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const isShort = !isWhole && (msg === "operation" || msg === "download");
   const words = (isShort ? SHOWN : Object.keys(fields)).flatMap((name) => {

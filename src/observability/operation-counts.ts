@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Counter, type Registry } from "prom-client";
 import type { OperationDetails } from "../engine/engine.ts";
 
-/** A client as it names itself. */
+/** A client by the name that it sends. */
 export interface ClientName {
   readonly client: string;
   readonly version: string;
 }
 
-/** Matches names that are counted as they are. */
+/** Matches names that are counted unchanged. */
 const CLIENT_NAME = /^[\w@](?:[\w .@/:+-]{0,62}[\w+])?$/;
 
 /** The client of a request by the headers of Apollo's and of other clients: `other` for an unusual name; null without a name. */
@@ -33,8 +33,8 @@ interface Counts extends Record<Summed, number> {
 }
 
 /**
- * Time for which a name must be unused before it may be evicted for a new name, in milliseconds. A process therefore adds at most `max` names
- * in this time, however many names callers send.
+ * How long a name must be unused before a new name may evict it, in milliseconds. A process therefore adds at most `max` names in this
+ * time, however many names callers send.
  */
 const UNUSED_MS = 600_000;
 
@@ -45,7 +45,7 @@ interface NameSettings {
   readonly metrics: readonly (readonly [name: string, help: string, key: Summed])[];
 }
 
-/** Creates counters by pairs of names. The counters are filled when the metrics are read, so that counting is a single look-up. */
+/** Creates counters by pairs of names. The counters are filled when the metrics are read, so that counting is a single lookup. */
 function createNamedCounts(
   { labelNames, max, metrics }: NameSettings,
   registers: Registry[],
@@ -122,7 +122,7 @@ const NAMES: NameSettings = {
 
 /**
  * Creates the counters of operations by name and by client. Each count returns the name under which the client is counted. Callers choose
- * these names, so that new ones are added only with `isTrusted`.
+ * these names, so new ones are added only with `isTrusted`.
  */
 export function createOperationCounts(registers: Registry[], now: () => number) {
   const clients = createNamedCounts(CLIENTS, registers, now);

@@ -48,10 +48,10 @@ const LOADS: Readonly<Record<keyof Load, readonly [name: string, help: string]>>
     "1 while the circuit breaker is open: at most one upstream request in 5 seconds is sent.",
   ],
   running: ["rungraph_upstream_requests_running", "Upstream requests in flight."],
-  waiting: ["rungraph_upstream_requests_waiting", "Upstream requests that wait, by what they wait for."],
+  waiting: ["rungraph_upstream_requests_waiting", "Waiting upstream requests, by the reason for waiting."],
   concurrencyLimit: [
     "rungraph_upstream_concurrency_limit",
-    "Upstream requests that may be in flight: as many as the service bears without a higher latency.",
+    "Maximum upstream requests in flight, which adapts to the latency of the service.",
   ],
   shed: [
     "rungraph_upstream_requests_shed_total",
@@ -64,10 +64,10 @@ const LOADS: Readonly<Record<keyof Load, readonly [name: string, help: string]>>
   operations: ["rungraph_operations_running", "GraphQL operations in execution."],
   downloads: ["rungraph_downloads_running", "Downloads in flight."],
   subscriptions: ["rungraph_subscriptions_running", "Open subscriptions."],
-  polls: ["rungraph_polls_running", "Things that are polled for subscriptions."],
+  polls: ["rungraph_polls_running", "Polls for subscriptions: distinct runs, lists, logs and metrics."],
   waitingBytes: [
     "rungraph_waiting_bytes",
-    "Bytes of responses that wait for their readers, and of request bodies that are being received.",
+    "Bytes of responses that wait for their readers, and of incomplete request bodies.",
   ],
 };
 

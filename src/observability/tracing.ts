@@ -141,7 +141,7 @@ function opened(span: Span, own: Context): RequestSpan {
 
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-/** Matches a `tracestate` that is passed on. By the specification, longer values need not be. */
+/** Matches a `tracestate` that is passed on. The specification allows dropping longer values. */
 const TRACESTATE = /^[\t -~]{1,512}$/;
 
 /** The headers that pass the caller's trace context on unchanged; null without a valid `traceparent`. */

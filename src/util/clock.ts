@@ -3,7 +3,7 @@
  * the clock and advance it by hand. Deadlines and retries use Node's own timers.
  */
 export interface Clock {
-  /** Milliseconds since any fixed point; never goes back. */
+  /** Milliseconds since any fixed point. Never decreases. */
   readonly now: () => number;
   /** Calls back once after a pause, at the latest after 24 days. Returns a function that cancels it. */
   readonly after: (ms: number, callback: () => void) => () => void;
@@ -15,7 +15,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => performance.now(),
   after: (ms, callback) => {
-    // Only servers keep the process running, so that the timer is unreferenced.
+    // Only servers keep the process running, so the timer is unreferenced.
     const timer = setTimeout(callback, Math.min(ms, MAX_TIMER_MS)).unref();
     return () => clearTimeout(timer);
   },

@@ -1,6 +1,6 @@
 /*
- * A map for members that come and go with requests. Own code for the reason in linked-list.ts: V8 links each table of a `Map` to the table
- * that replaces it.
+ * A map for members that are added and removed with requests. Own code for the reason in linked-list.ts: V8 links each table of a `Map` to
+ * the table that replaces it.
  */
 
 /** A new map replaces the old one when there are more deleted keys than this, and more deleted keys than others. */

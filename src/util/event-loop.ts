@@ -1,5 +1,5 @@
 let lastTick: Promise<void> = Promise.resolve();
 
-/** Resolves in a later tick of the event loop. Each of several waiting callers continues in a tick of its own. */
+/** Resolves in a later tick of the event loop. If several callers wait, each continues in a separate tick. */
 export const yieldToEventLoop = (): Promise<void> =>
   (lastTick = lastTick.then(() => new Promise((resolve) => void setImmediate(resolve))));

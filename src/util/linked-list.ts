@@ -1,15 +1,15 @@
 /*
- * A list for members that come and go with requests. Own code: V8 links each table of a `Map` or `Set` to the table that replaces it. Once
- * a table is in the old generation, all later tables are reachable from it until the next full collection, together with their former
- * members. A `Set` of open requests would therefore move every request into the old generation, and garbage collection would take twenty
- * times as long.
+ * A list for members that are added and removed with requests. Own code: V8 links each table of a `Map` or `Set` to the table that replaces
+ * it. Once a table is in the old generation, all later tables are reachable from it until the next full collection, together with their
+ * former members. A `Set` of open requests would therefore move every request into the old generation, and garbage collection would take
+ * twenty times as long.
  */
 
 /** A member of a list with its neighbours. */
 export interface Link<Member> {
   readonly member: Member;
   readonly rank: number;
-  /** Null outside the list: a link that was removed must not lead to others. */
+  /** Null outside of the list, because a link that was removed must not lead to others. */
   previous: Link<Member> | null;
   next: Link<Member> | null;
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { fakeClock } from "../support/fake-clock.ts";
 import { startGateway } from "../support/gateway.ts";
 import { upTo } from "../support/one-read.ts";
-import { startHolding } from "../support/holding.ts";
+import { startDelayed } from "../support/delayed-service.ts";
 import { startThrottling } from "../support/throttling.ts";
 
 interface Bookmarked {
@@ -28,7 +28,7 @@ test("sends no command that the service's rate limit would certainly reject", as
   advance(20_000);
   expect(await send(100, false)).toEqual([...Array(20).fill("DONE"), ...Array(80).fill("NOT_SENT")]);
   expect([service.seen().length, service.refused()]).toEqual([120, 0]);
-  // The error of a single command says when it may be sent.
+  // The error of a single command contains the time of the next attempt.
   const { errors } = await gateway.ask(
     `mutation { stopExperiment(id: "ada.mnist.1", force: true) { outcome } }`,
   );
@@ -39,7 +39,7 @@ test("sends no command that the service's rate limit would certainly reject", as
 });
 
 test("sends no further command of a mutation field after one timed out", async () => {
-  const { url, held } = await startHolding();
+  const { url, pending } = await startDelayed();
   const gateway = await startGateway({
     upstream: { url },
     env: { UPSTREAM_CONNECTIONS_PER_TOKEN: "2", UPSTREAM_HEADERS_TIMEOUT_MS: "200" },
@@ -51,16 +51,16 @@ test("sends no further command of a mutation field after one timed out", async (
     "UNKNOWN",
     ...Array(4).fill("NOT_SENT"),
   ]);
-  expect(held).toHaveLength(2);
+  expect(pending).toHaveLength(2);
 });
 
 test("sends a mutation's next field although an earlier command timed out", async () => {
-  const { url, held } = await startHolding();
+  const { url, pending } = await startDelayed();
   const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_HEADERS_TIMEOUT_MS: "200" } });
   const stop = (id: number) => `s${id}: stopExperiment(id: "ada.mnist.${id}", force: true) { outcome }`;
   const { errors } = await gateway.ask(`mutation { ${stop(1)} ${stop(2)} }`);
   expect(errors?.map(({ extensions }) => [extensions["code"], extensions["outcome"]])).toEqual(
     [1, 2].map(() => ["UPSTREAM_TIMEOUT", "unknown"]),
   );
-  expect(held).toHaveLength(2);
+  expect(pending).toHaveLength(2);
 });

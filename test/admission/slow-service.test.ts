@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Seen } from "../support/fake.ts";
 import { fakeClock } from "../support/fake-clock.ts";
-import { metricOf, settled } from "../support/figures.ts";
+import { metricOf, settled } from "../support/metrics.ts";
 import { startGateway } from "../support/gateway.ts";
 import { askFor, experimentIn, RUNNING_ANSWER, RUNNING_RECORD, statusOf, upTo } from "../support/one-read.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
@@ -37,13 +37,13 @@ async function startSlow(workers: number) {
       MAX_UPSTREAM_WIDTH: "64",
     },
   });
-  /** Waits until the service has whatever the gateway has sent, and the gateway its responses. */
+  /** Waits until every request has reached the service, and every response the gateway. */
   const arrived = () =>
     vi.waitUntil(
       async () => (await metricOf(gateway, "rungraph_upstream_requests_running")) === service.open(),
       LONG_TIMEOUT,
     );
-  /** Advances the clock by the time of one request after the other until a promise settles. Calls `before` each time. */
+  /** Repeatedly advances the clock by the duration of one request until a promise settles. Calls `before` each time. */
   const serve = async <Value>(
     promise: Promise<Value>,
     before = async (_tick: number) => {},

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { fakeClock } from "../support/fake-clock.ts";
-import { metricOf, reaches } from "../support/figures.ts";
+import { metricOf, reaches } from "../support/metrics.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { latch } from "../support/latch.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
@@ -19,14 +19,14 @@ import { begin } from "../support/readers.ts";
 const WAITING = "rungraph_upstream_requests_waiting";
 const TOKENS = ["a", "b", "c"];
 
-/** A service that answers, holds or fails requests, behind a gateway whose queue has room for four. */
+/** A service that answers, delays or fails requests, behind a gateway whose queue holds four. */
 async function start(env: Record<string, string>) {
   const time = fakeClock();
-  let mode: "answer" | "hold" | "fail" = "answer";
-  let held = latch();
+  let mode: "answer" | "delay" | "fail" = "answer";
+  let blocked = latch();
   const service = await startFake(async ({ path }) => {
     if (mode === "fail") return { text: "", status: 503 };
-    if (mode === "hold") await held.opened;
+    if (mode === "delay") await blocked.opened;
     return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
   });
   const gateway = await startGateway({
@@ -36,8 +36,8 @@ async function start(env: Record<string, string>) {
   });
   const be = (next: typeof mode) => {
     mode = next;
-    if (mode === "answer") held.open();
-    else held = latch();
+    if (mode === "answer") blocked.open();
+    else blocked = latch();
   };
   for (const token of TOKENS) expect(firstCodeOf(await askFor(gateway, statusOf(99), token))).toBe("ok");
   return { time, service, gateway, be };
@@ -47,7 +47,7 @@ type Started = Awaited<ReturnType<typeof start>>;
 
 interface Cause {
   readonly env?: Record<string, string>;
-  /** Brings the gateway to where further requests of the tokens wait. */
+  /** Brings the gateway into a state in which further requests of the tokens wait. */
   readonly block: (started: Started) => Promise<unknown>;
   /** Releases one request after the other. */
   readonly unblock: (started: Started) => void;
@@ -58,7 +58,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   CONCURRENCY: {
     env: { UPSTREAM_CONNECTIONS: "1" },
     block: async ({ gateway, service, be }) => {
-      be("hold");
+      be("delay");
       open(gateway, statusOf(98), "c");
       await vi.waitUntil(() => service.seen().length === TOKENS.length + 1, LONG_TIMEOUT);
     },
@@ -66,7 +66,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   },
   RATE_LIMIT: {
     env: { UPSTREAM_RATE_LIMIT: "20/60" },
-    // Together with the previous requests, these use up the number that may be sent at once.
+    // Together with the previous requests, these use up the burst.
     block: ({ gateway }) =>
       Promise.all(TOKENS.map((token) => gateway.ask(statusesOf(upTo(14)), {}, { token }))),
     unblock: ({ time }) => time.advance((time.timers()[0] ?? time.clock.now()) - time.clock.now()),
@@ -76,7 +76,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
       time.advance(10_000);
       be("fail");
       for (const id of upTo(20)) await askFor(gateway, statusOf(id), "c");
-      be("hold");
+      be("delay");
       time.advance(5_000);
       const before = service.seen().length;
       open(gateway, statusOf(97), "c");
@@ -98,7 +98,7 @@ describe.each(Object.entries(CAUSES))(
   (reason, { env = {}, block, unblock }) => {
     const isWaiting = (gateway: Gateway, count: number) =>
       reaches(gateway, `${WAITING}{reason="${reason}"}`, count);
-    /** Requests of the callers that brought it about. */
+    /** The waiting requests of the callers that block the others. */
     const waitingBefore = (gateway: Gateway) => metricOf(gateway, WAITING);
 
     test("is counted, alternates with other callers' requests, and is sent", async () => {
@@ -118,7 +118,7 @@ describe.each(Object.entries(CAUSES))(
       const ids = service.seen().map(({ path }) => experimentIn(path));
       const order = ids.slice(before).filter((id) => id <= 4);
       expect(order.toSorted()).toEqual([1, 2, 3, 4]);
-      // Of the other caller at most two were sent before.
+      // At most two requests of the other caller were sent before.
       expect(order.indexOf(4)).toBeLessThanOrEqual(2);
       expect(await metricOf(gateway, WAITING)).toBe(0);
     });

@@ -4,9 +4,9 @@ import { manifest } from "../support/build.ts";
 import { RELEASE_04, startBefore } from "../support/gateway.ts";
 
 /*
- * Tools must satisfy all hosts: a strict one refuses every tool because of one. The rules are published for functions of OpenAI
+ * Tools must satisfy all hosts: a strict host rejects all tools if one is invalid. The rules are published for functions of OpenAI
  * ("Structured Outputs", "Supported schemas"), of Gemini ("Function calling", the errors of its API) and of Claude ("Strict tool use",
- * "JSON Schema limitations"). Hosts make an optional argument a required one by themselves.
+ * "JSON Schema limitations"). Hosts themselves turn optional arguments into required ones.
  */
 
 interface Schema {
@@ -36,7 +36,7 @@ const levelsOf = ({ properties = {}, items }: Schema): number => {
 };
 
 /** Faults that make a host refuse a schema below the root. */
-function faultsOf(schema: Schema): string[] {
+function issuesOf(schema: Schema): string[] {
   const { type, properties = {}, required = [], enum: values = [] } = schema;
   const names = Object.keys(properties);
   const problems: readonly (readonly [boolean, string])[] = [
@@ -68,8 +68,8 @@ function refusedOf(name: string, inputSchema: Schema): string[] {
     ...(levelsOf(root) > MOST_LEVELS ? ["too deep"] : []),
     ...(properties.length > MOST_PROPERTIES ? ["too many properties"] : []),
     ...(values.length > MOST_ENUM_VALUES ? ["too many choices"] : []),
-    ...(isEmpty ? [] : faultsOf(root)),
-    ...inner.flatMap(faultsOf),
+    ...(isEmpty ? [] : issuesOf(root)),
+    ...inner.flatMap(issuesOf),
   ].map((problem) => `${name}: ${problem}`);
 }
 
@@ -78,7 +78,7 @@ const trusting = (...documents: readonly string[]) =>
 
 describe("strict hosts", () => {
   test.each([
-    ["the shipped operations", {}],
+    ["the bundled operations", {}],
     [
       "trusted documents with any type of variable",
       {
@@ -102,7 +102,7 @@ describe("strict hosts", () => {
     expect(tools.flatMap(({ name, inputSchema }) => refusedOf(name, inputSchema as Schema))).toEqual([]);
   });
 
-  test("receive all shipped tools in at most 36,000 characters", async () => {
+  test("receive all bundled tools in at most 36,000 characters", async () => {
     const { client } = await startAgent({ env: { MCP: "write" } });
     expect(JSON.stringify((await client.listTools()).tools).length).toBeLessThanOrEqual(36_000);
   });

@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { startAgent } from "../support/agent.ts";
 import { still } from "../support/demo-gateway.ts";
 import { readPage } from "../docs/page.ts";
-/* The answer to each question of docs/agents.md: a part of the result that is true of the demo. */
+/* The answer to each question of docs/agents.md: a part of the result that holds for the demo. */
 import ANSWERS from "./answers.json" with { type: "json" };
 import { RELEASE_04 } from "../support/gateway.ts";
 
-/** Matchers that a data file can name: a list with more items than these, or a text that contains these words. */
+/** Matchers that a data file can name: a list with more items than these, or a string that contains these words. */
 const MATCHERS: Readonly<Record<string, (given: never) => unknown>> = {
   among: (items: readonly unknown[]) =>
     expect.arrayContaining(items.map((each) => expect.objectContaining(expected(each) as object))),

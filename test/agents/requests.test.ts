@@ -61,18 +61,18 @@ describe("a message", () => {
     expect((await post(LIST)).answer).toEqual(first.answer);
   });
 
-  test("starts in its own turn of the event loop", async () => {
-    const turns = new Set<number>();
-    let turn = 0;
-    const count = (): void => void (turn++ < 1_000 && setImmediate(count));
+  test("starts in its own tick of the event loop", async () => {
+    const ticks = new Set<number>();
+    let tick = 0;
+    const count = (): void => void (tick++ < 1_000 && setImmediate(count));
     count();
     const open = (): never => {
-      throw turns.add(turn);
+      throw ticks.add(tick);
     };
     const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
     const all = [1, 2, 3].map(() => answerMessage(message, MCP_HEADERS, open));
     await Promise.allSettled(all);
-    expect(turns.size).toBe(3);
+    expect(ticks.size).toBe(3);
   });
 
   test("with an overlong document is not read to its end", async () => {
@@ -104,7 +104,7 @@ describe("a message", () => {
   });
 
   test.each(MESSAGES.wrong)(
-    "with $what returns a JSON-RPC error and runs nothing",
+    "with $case returns a JSON-RPC error and runs nothing",
     async ({ method, params, code }) => {
       const { post, calls, logged } = await start();
       expect((await post(rpc(method, params))).answer).toMatchObject({ id: 1, error: { code } });
@@ -120,7 +120,7 @@ describe("a message", () => {
     expect(logged()).not.toContain("unexpected");
   });
 
-  test("that would hold a stream open is answered at once", async () => {
+  test("that would keep a stream open is answered immediately", async () => {
     const gateway = await start();
     const { client } = await connectAgent(gateway);
     const listening = client.request({ method: "subscriptions/listen", params: { notifications: {} } });
@@ -170,7 +170,7 @@ describe("before reading a message, the gateway", () => {
 describe("pages", () => {
   const APP = "https://app.example";
 
-  test("from other origins are refused, even where Host and Origin agree", async () => {
+  test("from other origins are refused, even if Host and Origin agree", async () => {
     const { url } = await startGateway({ upstream: await startDemoService(), env: { MCP: "read" } });
     // fetch would send the host of the address.
     const send = async (origin: string, host: string) => {

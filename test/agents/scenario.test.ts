@@ -32,7 +32,7 @@ describe.each<Era>(["auto", "legacy"])("an agent with %s protocol negotiation", 
       direction: "ASC",
       filter: { statuses: ["SUCCEEDED"] },
     });
-    // The result of the shipped operation.
+    // The result of the bundled operation.
     const [best] = (result["data"] as BestExperiments).group.experiments.nodes;
     expect({ isError, best }).toMatchObject({
       isError: false,

@@ -41,7 +41,7 @@ describe("the tool of a shipped operation", () => {
       },
       annotations: READS,
     });
-    // Sentences, none of which tells what only a developer wants to know.
+    // Sentences that agents need. None of them contains details that only matter to developers.
     for (const { description = "" } of tools) {
       expect(description).toMatch(/^[A-Z].*[.?]$/s);
       expect(description).not.toContain("upstream request");
@@ -117,7 +117,7 @@ test("null inside an argument clears a value unless it has a default", async () 
 });
 
 describe("the tools of trusted documents", () => {
-  test("replace the shipped tools, and agents can run no others", async () => {
+  test("replace the bundled tools, and agents can run no others", async () => {
     const { names, use, calls, client } = await start({
       TRUSTED_DOCUMENTS: fileURLToPath(OURS),
       MCP: "write",
@@ -148,7 +148,9 @@ describe("the tools of trusted documents", () => {
     });
     const { tools } = await client.listTools();
     const isText = (key: string, value: unknown) => key === "description" && typeof value === "string";
-    const described = JSON.stringify(tools, (key, value: unknown) => (isText(key, value) ? "told" : value));
+    const described = JSON.stringify(tools, (key, value: unknown) =>
+      isText(key, value) ? "described" : value,
+    );
     expect(JSON.parse(described)).toEqual(TOOLS);
     expect(tools.map(({ description }) => description)).toEqual([
       expect.stringMatching(/^group: \w+/),
@@ -235,7 +237,7 @@ describe("the schema", () => {
     expect((await use("graphql_query", { query: "{ jo }" })).text).not.toContain("Did you mean");
   });
 
-  test("uses the configured type names, as do the shipped operations", async () => {
+  test("uses the configured type names, as do the bundled operations", async () => {
     const { client, use, names } = await start({ TYPE_NAMES: "Experiment=Trial,Node=Machine", MCP: "write" });
     const { text } = await use("graphql_schema", { types: ["Trial"] });
     expect(text).toContain("type Trial implements");

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startRecords, type FakeResponse } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
-import { turnsOf } from "../support/turns.ts";
+import { measureTicks } from "../support/ticks.ts";
 import COMPARED from "./compared.json" with { type: "json" };
 
 const run = (id: number, given: object) => ({ id, unique_name: `ada.mnist.${id}`, user: "ada", ...given });
@@ -23,7 +23,7 @@ test("returns differences with one request per run", async () => {
   expect(service.calls()).toEqual(["GET ada/mnist/experiments/1/", "GET ada/mnist/experiments/2/"]);
 });
 
-test("returns equal values on request, and null where a run has none", async () => {
+test("returns equal values on request, and null if a run has none", async () => {
   const { ask } = await startComparing();
   const { data } = await ask(`{
     compareExperiments(ids: ["ada.mnist.2", "ada.mnist.1", "ada.mnist.2"], onlyDifferences: false) {
@@ -95,7 +95,7 @@ const nothingInCommon = (index: number) =>
 const longList = () => ({ list: Array.from({ length: 2_000 }, (_, index) => [index, [index]]) });
 
 test.each([
-  ["many runs that have nothing in common", 100, nothingInCommon, true, { length: 50_000 }],
+  ["many runs without common values", 100, nothingInCommon, true, { length: 50_000 }],
   ["lists of many runs", 50, longList, false, [{ differs: false }]],
 ] as const)("compares %s in time slices", async (_, count, declared, onlyDifferences, parameters) => {
   const rows = Array.from({ length: count }, (__, index) =>
@@ -110,9 +110,9 @@ test.each([
   const query = `query ($ids: [ID!]!) {
     compareExperiments(ids: $ids, onlyDifferences: ${onlyDifferences}) { parameters { differs } }
   }`;
-  // The second time the responses are kept: they are only compared.
+  // The second time, the responses are cached, so only the comparison is measured.
   expect(await ask(query, { ids })).toMatchObject({ data: { compareExperiments: { parameters } } });
-  const { all, longest } = await turnsOf(() => ask(query, { ids }));
-  // In one piece it is almost all.
+  const { all, longest } = await measureTicks(() => ask(query, { ids }));
+  // Without yielding, the longest tick would take almost all of the time.
   expect(longest / all).toBeLessThan(0.7);
 });

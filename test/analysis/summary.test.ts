@@ -5,10 +5,10 @@ import { pageOf, type Seen, type FakeResponse } from "../support/fake.ts";
 import { startBefore } from "../support/gateway.ts";
 import { listIn } from "../support/listed.ts";
 import { profileFile } from "../support/tracker.ts";
-import TOLD from "./summary.json" with { type: "json" };
+import EXPECTED from "./summary.json" with { type: "json" };
 import REFUSED from "./refused.json" with { type: "json" };
 
-/** A gateway before a service with these experiments of `ada/mnist`. */
+/** A gateway in front of a service with these experiments of `ada/mnist`. */
 async function startRuns(
   rows: readonly object[],
   {
@@ -31,7 +31,7 @@ const summaryOf = (summary: object | null) => ({ data: { project: { experiments:
 const WHOLE = "GET ada/mnist/experiments?sort=created_at%2C-updated_at&limit=500";
 
 test("a summary returns statuses, parameters, metrics and best runs in one request", async () => {
-  const { list, calls } = await startRuns(TOLD.rows);
+  const { list, calls } = await startRuns(EXPECTED.rows);
   const answer = await list(
     "",
     `summary {
@@ -44,12 +44,12 @@ test("a summary returns statuses, parameters, metrics and best runs in one reque
       none: best(metric: "note", direction: DESC) { uniqueName }
     }`,
   );
-  expect(answer).toEqual(summaryOf(TOLD.whole));
+  expect(answer).toEqual(summaryOf(EXPECTED.whole));
   expect(calls()).toEqual([WHOLE]);
 });
 
 test("groups runs by parameter, status, user and tag, with statistics", async () => {
-  const { list, calls } = await startRuns(TOLD.rows.slice(0, 4));
+  const { list, calls } = await startRuns(EXPECTED.rows.slice(0, 4));
   const answer = await list(
     "",
     `summary {
@@ -58,7 +58,7 @@ test("groups runs by parameter, status, user and tag, with statistics", async ()
       both: breakdown(by: [{ parameter: "lr" }, { property: STATUS }], metrics: []) { values count }
     }`,
   );
-  expect(answer).toEqual(summaryOf(TOLD.breakdowns));
+  expect(answer).toEqual(summaryOf(EXPECTED.breakdowns));
   expect(calls()).toEqual([WHOLE]);
 });
 
@@ -85,7 +85,7 @@ test("resolves a parameter name as a key first, then as a path", async () => {
        importance(metric: "loss") { name count correlation }
      }`,
   );
-  expect(answer).toMatchObject({ data: { project: { experiments: TOLD.names } } });
+  expect(answer).toMatchObject({ data: { project: { experiments: EXPECTED.names } } });
   const LIST = "GET ada/mnist/experiments";
   expect(calls()).toEqual([LIST, `${LIST}?limit=500`, WHOLE]);
   const table = await get("ada.mnist/runs.csv?columns=parameter.model.lr,parameter.model");
@@ -126,7 +126,7 @@ test("a breakdown has a row of null for runs without a tag, user, group or param
 });
 
 test("a breakdown by all five properties counts a run for each tag", async () => {
-  const { list, calls } = await startRuns(TOLD.rows);
+  const { list, calls } = await startRuns(EXPECTED.rows);
   const by = ["GROUP", "PHASE", "STATUS", "TAG", "USER"].map((property) => `{ property: ${property} }`);
   const { data } = await list("", `summary { breakdown(by: [${by.join(", ")}]) { values count } }`);
   const of = (...values: readonly (string | null)[]) => ({ values: [null, ...values], count: 1 });
@@ -166,7 +166,7 @@ test("a breakdown has the durations of ended and of active runs", async () => {
   );
   const name = "durationSeconds";
   const ended = { count: 2, leftOut: 1, mean: 120, min: 60, max: 180, median: 120 };
-  // The time of the service goes on while the test runs.
+  // The time of the service continues while the test runs.
   const minutes8: unknown = expect.closeTo(480, -1);
   const active = { count: 1, leftOut: 0, mean: minutes8, min: minutes8, max: minutes8, median: minutes8 };
   expect({ data }).toEqual(
@@ -216,7 +216,7 @@ test("importance is a metric's rank correlation with each numeric parameter", as
 });
 
 test("summaries beside a page share one full read of the list", async () => {
-  const { list, calls } = await startRuns(TOLD.rows, { env: { MAX_PAGE_SIZE: "2" } });
+  const { list, calls } = await startRuns(EXPECTED.rows, { env: { MAX_PAGE_SIZE: "2" } });
   const { data } = await list(
     "(first: 1, order: { by: { field: CREATED_AT } })",
     `nodes { uniqueName } summary { scannedRows isComplete } again: summary { statuses { count } } part: summary(maxScannedRows: 3) { scannedRows total isComplete }`,
@@ -244,7 +244,7 @@ test("summaries beside a page share one full read of the list", async () => {
 });
 
 test("reads no page when only the summary is selected", async () => {
-  const { list, calls } = await startRuns(TOLD.rows);
+  const { list, calls } = await startRuns(EXPECTED.rows);
   const cursor = await list("(first: 2, order: { by: { field: CREATED_AT } })", "pageInfo { endCursor }");
   expect(cursor.errors).toBeUndefined();
   const after = JSON.stringify(listIn(cursor, "project.experiments").pageInfo.endCursor);
@@ -257,20 +257,20 @@ test("reads no page when only the summary is selected", async () => {
 });
 
 test("a summary stops at the upstream request limit and is marked incomplete", async () => {
-  const { list, calls } = await startRuns(TOLD.rows, {
+  const { list, calls } = await startRuns(EXPECTED.rows, {
     env: { MAX_PAGE_SIZE: "1", MAX_UPSTREAM_REQUESTS: "3" },
   });
   expect(await list("", "summary { scannedRows total isComplete }")).toEqual(
     summaryOf({ scannedRows: 3, total: 5, isComplete: false }),
   );
   expect(calls()).toHaveLength(3);
-  const { list: poor } = await startRuns(TOLD.rows, { env: { MAX_UPSTREAM_REQUESTS: "1" } });
+  const { list: poor } = await startRuns(EXPECTED.rows, { env: { MAX_UPSTREAM_REQUESTS: "1" } });
   expect((await poor("", "nodes { id } summary { scannedRows }")).errors).toHaveLength(1);
 });
 
 test("a summary truncates an overlong upstream page and is marked incomplete", async () => {
   const { list } = await startRuns([], {
-    answer: () => ({ json: { count: 5, next: null, results: TOLD.rows } }),
+    answer: () => ({ json: { count: 5, next: null, results: EXPECTED.rows } }),
   });
   expect(await list("", "summary(maxScannedRows: 3) { scannedRows total isComplete }")).toEqual(
     summaryOf({ scannedRows: 3, total: 5, isComplete: false }),
@@ -278,7 +278,7 @@ test("a summary truncates an overlong upstream page and is marked incomplete", a
 });
 
 test("a failure midway is an error, not a shorter summary", async () => {
-  const { list } = await startRuns(TOLD.rows, {
+  const { list } = await startRuns(EXPECTED.rows, {
     env: { MAX_PAGE_SIZE: "2" },
     answer: ({ path }) => (path.includes("offset=2") ? { status: 403, json: {} } : undefined),
   });
@@ -295,7 +295,7 @@ test.each([
   ["durations", "started_at", `breakdown(by: [{ property: USER }]) { durationSeconds { mean } }`],
 ])("are an error where rows have no %s", async (of, key, fields) => {
   const profile = profileFile(`extends: polyaxon-0.4\nomittedInLists: {experiments: [${key}]}`);
-  const { list } = await startRuns(TOLD.rows, { env: { UPSTREAM_PROFILE: profile } });
+  const { list } = await startRuns(EXPECTED.rows, { env: { UPSTREAM_PROFILE: profile } });
   const { errors } = outcomeOf(await list("", `summary { ${fields} }`));
   expect(errors).toMatchObject([
     { code: "CAPABILITY_UNAVAILABLE", message: expect.stringContaining(`statistics of ${of} in lists`) },
@@ -303,7 +303,7 @@ test.each([
 });
 
 test.each(REFUSED)("$field is refused", async ({ field, path, message }) => {
-  const { list } = await startRuns(TOLD.rows);
+  const { list } = await startRuns(EXPECTED.rows);
   const { errors } = outcomeOf(await list("", field));
   expect(errors).toEqual([failure(`project.experiments.${path}`, "BAD_USER_INPUT", message)]);
 });

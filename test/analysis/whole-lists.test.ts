@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { row } from "../support/exported.ts";
 import { pageOf, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { turnsOf } from "../support/turns.ts";
+import { measureTicks } from "../support/ticks.ts";
 
-/* Summaries of lists that are read as a whole: how they share the reading, and where they stand. */
+/* Summaries of lists that are read as a whole: how they share reads, and where in an operation they can be. */
 
-/** Names that a summary may have, because one run has values of them. */
+/** Names that a summary accepts, because one run has values for them. */
 const NAMED = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`loss${index}`, index]));
 
 async function startRuns(count: number, env: Record<string, string> = {}) {
@@ -29,7 +29,7 @@ async function startRuns(count: number, env: Record<string, string> = {}) {
 
 test("computes many summaries of a list in time slices, reading runs once", async () => {
   const { ask, calls } = await startRuns(4_000, { CACHE_TTL_MS: "600000", CACHE_BYTES: "100000000" });
-  // Equal figures are made once.
+  // Equal statistics are computed once.
   const summaryOf = (metric: string) =>
     `summary(maxScannedRows: 10000) { best(metric: "${metric}", direction: DESC) { id } breakdown(by: [$lr, { parameter: "${metric}" }]) { count } }`;
   const summaries = Array.from({ length: 100 }, (_, index) => `s${index}: ${summaryOf(`loss${index}`)}`).join(
@@ -39,15 +39,15 @@ test("computes many summaries of a list in time slices, reading runs once", asyn
     ask(`query ($lr: BreakdownKey!) { project(id: "ada.mnist") { experiments { ${summaries} } } }`, {
       lr: { parameter: "lr" },
     });
-  // The second time the document is known and the responses are kept: only the figures are made.
+  // The second time, the document and the responses are cached, so only the statistics are computed.
   const before = await asked();
   expect(before.errors).toBeUndefined();
   let again: unknown;
-  const { all, longest } = await turnsOf(async () => {
+  const { all, longest } = await measureTicks(async () => {
     again = await asked();
   });
   expect(again).toEqual(before);
   expect(calls()).toHaveLength(8);
-  // In one piece it is almost all.
+  // Without yielding, the longest tick would take almost all of the time.
   expect(longest / all).toBeLessThan(0.3);
 });

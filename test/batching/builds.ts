@@ -28,7 +28,7 @@ export const UNKNOWN_LIST: FakeResponse = {
   headers: { "content-type": "text/html" },
 };
 
-/** Overrides of a service's responses: to a list of builds by ids, and to a single build. */
+/** Overrides of the service's responses to a list of builds by ids, and to a single build. */
 export interface BuildAnswers {
   readonly byIds?: (ids: readonly string[], token: string) => FakeResponse | undefined;
   readonly alone?: (id: string) => FakeResponse | undefined;
@@ -60,7 +60,7 @@ export async function startBuilds({ byIds = buildRows, alone = wholeBuild, env =
   return {
     ...gateway,
     seen: service.seen,
-    /** The requests for builds since the last look, decoded, in the order of the alphabet. */
+    /** The requests for builds since the previous call, decoded and in alphabetical order. */
     calls: () =>
       service
         .seen()
@@ -85,7 +85,7 @@ interface Builds {
 }
 
 export const buildsIn = ({ data }: Answer<unknown>) =>
-  // The operation above selects nothing else.
+  // Safe: the operation above selects nothing else.
   (data as Builds).project.experiments.nodes.map(({ buildJob }) => buildJob);
 
 export const succeeded = (id: string) => ({ uniqueName: `ada.mnist.builds.${id}`, status: "SUCCEEDED" });

@@ -55,7 +55,7 @@ describe("metrics of a group's experiments", () => {
     expect(answer).toEqual(expected);
   });
 
-  /** A service with the experiments 1 and 2 in group 5, whose list of the group's metrics answers as told. */
+  /** A service with the experiments 1 and 2 in group 5, which sends the given response for the list of the group's metrics. */
   async function startGroup(reported: FakeResponse, env: Record<string, string> = {}) {
     const recorded = (id: number, experiment: number) => ({ id, experiment, values: { loss: id } });
     const { service, ...gateway } = await startBefore(
@@ -91,7 +91,7 @@ describe("metrics of a group's experiments", () => {
     },
   };
 
-  test("are read individually where the group list is missing or incomplete", async () => {
+  test("are read individually if the group list is missing or incomplete", async () => {
     const { ask, calls } = await startGroup(UNKNOWN_LIST);
     await ask(series);
     calls();

@@ -26,7 +26,7 @@ describe("links of one kind", () => {
       250,
       [byIds(upTo(100)), byIds(upTo(200).slice(100)), byIds(upTo(250).slice(200))],
     ],
-    ["and the one that is left over by its own row", 101, [...alone(["101"]), byIds(upTo(100))]],
+    ["and the remaining one by its own row", 101, [...alone(["101"]), byIds(upTo(100))]],
   ])("are answered %s, and only those requests are charged", async (_, count, requests) => {
     const env = { MAX_UPSTREAM_REQUESTS: `${requests.length + 1}` };
     const { ask, calls } = await startBuilds({ env });
@@ -118,7 +118,7 @@ describe("a row in a batched list", () => {
 describe("a server that does not support the filter", () => {
   test.each([
     ["refuses it", REFUSED_FILTER],
-    ["does not know the list", UNKNOWN_LIST],
+    ["does not have the list", UNKNOWN_LIST],
   ])("because it %s gets individual reads now and for ten minutes", async (_, reported) => {
     const { ask, calls, logged } = await startBuilds({ byIds: () => reported });
     const first = await ask(buildsOf(3));
@@ -151,7 +151,7 @@ describe("a server that does not support the filter", () => {
     },
   );
 
-  test("is sent no read twice, although another field needs the whole record", async () => {
+  test("gets no read twice, even if another field needs the whole record", async () => {
     const { ask, calls } = await startBuilds({ byIds: () => REFUSED_FILTER });
     const { data, errors } = await ask<object, object>(`{
       a: buildJob(id: "ada.mnist.builds.1") { status }
@@ -183,7 +183,7 @@ describe("a batched list that fails", () => {
     ["a crash", { text: "<h1>Server Error</h1>", status: 500, headers: { "content-type": "text/html" } }],
     ["no JSON", { text: "<html>" }],
     ["no list", { json: { results: "none" } }],
-    ["rows that are none", { json: { results: [null, {}] } }],
+    ["returns rows that are not objects", { json: { results: [null, {}] } }],
   ])("with %s falls back to individual reads until the next request", async (_, reported) => {
     const { ask, calls } = await startBuilds({ byIds: () => reported });
     for (let time = 0; time < 2; time++) {
@@ -197,7 +197,7 @@ describe("a batched list that fails", () => {
   const LATER = { "retry-after": "3600" };
 
   test.each([
-    ["may not read it", detail(403, "No."), { code: "FORBIDDEN", message: "No." }],
+    ["forbids the list", detail(403, "No."), { code: "FORBIDDEN", message: "No." }],
     [
       "is throttled for an hour",
       { status: 429, json: {}, headers: LATER },

@@ -48,12 +48,12 @@ const MATERIAL = {
     [entities("BuildJob:ada/mnist/1", "BuildJob:ada/mnist/2", "BuildJob:ada/speech/7"), "BuildJob"],
     [entities("Job:ada/mnist/1", "Job:ada/mnist/4", "Job:ada/mnist/5"), "Job"],
   ],
-  // Fields whose values differ from one moment to the next, and one that needs the number of a job.
+  // Fields whose values change over time, and one that needs the number of a job.
   leftOut: new Set(["durationSeconds", "Experiment.job"]),
   depth: 6,
 } as const;
 
-/** The single requests that a batch replaces; none for other requests. */
+/** The single requests that a batch replaces. Empty for other requests. */
 function aloneOf(call: string): string[] {
   const [, list, ids] = /^(.*)\?query=id:([\d|]+)&limit=100$/.exec(decodeURIComponent(call)) ?? [];
   return ids?.split("|").map((each) => `${list}/${each}/`) ?? [];
@@ -81,8 +81,8 @@ test("batching changes no data or errors, and adds requests only for rereads", a
       expect(withoutPorts(together.data)).toEqual(withoutPorts(apart.data));
       expect(sortedErrorsOf(together)).toEqual(sortedErrorsOf(apart));
       expect(new Set(asked).size).toBe(asked.length);
-      // Records that were batched in part and are then needed whole, or that were missing from the batch, are also read alone. A batch
-      // with only such records is an unnecessary request; no other batch is.
+      // Records that were batched partially and are then needed completely, and records that were missing from the batch, are also read
+      // alone. A batch that has only such records is unnecessary. No other batch is.
       const inVain = asked.filter((call) => {
         const records = aloneOf(call);
         return records.length > 0 && records.every((record) => asked.includes(record));

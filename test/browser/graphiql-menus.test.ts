@@ -28,8 +28,8 @@ reportMissingBrowser("the tests of the menus of the GraphiQL page");
 
 const open = shareGraphiql();
 
-/** The faults that axe finds in the page as it is now, in all rules or only in its colours. */
-async function faultsOf(page: Page, isOfColours = false) {
+/** The violations that axe finds in the current page, by all rules or only by those about colours. */
+async function issuesOf(page: Page, isOfColours = false) {
   await page.evaluate(axe.source);
   const rules = isOfColours ? `document, { runOnly: ["color-contrast"] }` : "";
   const { violations } = await page.evaluate<AxeResults>(`axe.run(${rules})`);
@@ -57,7 +57,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
       await menu.getByRole("searchbox").fill(words);
       expect(await menu.locator("li strong").allTextContents()).toContain(name);
     }
-    // Two lines of each description.
+    // Descriptions are cut after two lines.
     const heightOf = async (span: Locator) => (await span.boundingBox())?.height ?? 0;
     const heights = await Promise.all((await menu.locator("li span").all()).map(heightOf));
     expect(Math.max(...heights)).toBeGreaterThan(30);
@@ -94,7 +94,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     }
     await choose(page, "GroupGraph");
     await reload(page, "GroupGraph");
-    // An operation that is already in a tab is opened there.
+    // An operation that is already open in a tab is shown there.
     await openOperation(page, "Origin");
     await openOperation(page, "GroupGraph");
     expect(await page.getByRole("tab").allTextContents()).toEqual(names);
@@ -139,7 +139,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
       await page.evaluate(`navigator.clipboard.writeText("")`);
       await click(page, menu.getByRole("button", { name: label }));
       await menu.getByText(/^Copied/).waitFor();
-      // The message may be about an earlier copy.
+      // The message may belong to an earlier copy.
       const read = () => page.evaluate<string>(`navigator.clipboard.readText()`);
       await expect.poll(read, SHOWN).not.toBe("");
       return read();
@@ -151,10 +151,10 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
       });
       return stdout;
     };
-    /** The output of the copied programs, each run exactly as it was copied. */
+    /** The output of the copied programs, each run exactly as copied. */
     const printed = async () => [
       await execute("sh", await copied("Copy as cURL")),
-      // Node takes code with `await` from the command line as a module only.
+      // On the command line, Node.js accepts code with `await` only as a module.
       await execute("node", `(async () => { ${await copied("Copy as JavaScript")} })()`),
       ...(python ? [await execute(python, await copied("Copy as Python"))] : []),
     ];
@@ -214,7 +214,7 @@ query Two { experiment(id: "ada.mnist.42") { it: uniqueName } }`;
     expect(await panel.locator("li[tabindex='0']").count()).toBe(1);
     for (const part of [panel, page.locator("li:focus"), page.locator(".graphiql-editor-tool").first()])
       await expect.poll(() => isOnScreen(part, viewport), SHOWN).toBe(true);
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await issuesOf(page)).toEqual([]);
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("ArrowLeft");
     await expect.poll(() => rows.count(), SHOWN).toBeLessThan(10);
@@ -226,9 +226,9 @@ query Two { experiment(id: "ada.mnist.42") { it: uniqueName } }`;
     const { page } = await open(url, WIDE, "Welcome", { colorScheme: "light", bypassCSP: true });
     await run(page);
     await answerOf(page).getByText('"ada.mnist.42"').first().waitFor();
-    // The system turns while the page is open.
+    // The system switches its colour scheme while the page is open.
     await page.emulateMedia({ colorScheme });
-    const problems = () => faultsOf(page, colorScheme === "dark");
+    const problems = () => issuesOf(page, colorScheme === "dark");
     await expect.poll(problems, SHOWN).toEqual([]);
     for (const name of ["Operations", "Share", "Signed in as ada"]) {
       await click(page, menuOf(page, name).locator("summary"));

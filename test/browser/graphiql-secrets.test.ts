@@ -18,14 +18,14 @@ const SIGN_INS = {
   "a literal without quotes": [
     `mutation Enter { login(input: { username: "ada", password: ${DEMO_PASSWORD} }) { token } }`,
   ],
-  "a text of several lines": [
+  "a string of several lines": [
     `mutation Enter { login(input: { username: "ada", password: """${DEMO_PASSWORD}""" }) { token } }`,
   ],
   "a variable": [
     "mutation Enter($input: LoginInput!) { login(input: $input) { user { username } } }",
     JSON.stringify({ input: { username: "ada", password: DEMO_PASSWORD } }),
   ],
-  "a variable in text that is no JSON": [
+  "a variable in invalid JSON": [
     "mutation Enter($input: LoginInput!) { login(input: $input) { token } }",
     `{ "input": { "password": "${DEMO_PASSWORD}"`,
   ],
@@ -72,7 +72,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     },
   );
 
-  test("keeps the texts of operations that take no secret", async () => {
+  test("stores operations that take no secret", async () => {
     const { url } = await startDemoGateway();
     const query = `query Seen { experiment(id: "ada.mnist.42") { uniqueName } } # login later`;
     const { page } = await open(`${url}/graphql#${new URLSearchParams({ query })}`, WIDE, "Seen");

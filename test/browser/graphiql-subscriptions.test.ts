@@ -27,7 +27,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     record.last_status = "stopping";
     await reach(1_000);
     await answerOf(page).getByText('"STOPPING"').waitFor();
-    // A log: what came before stands below. The editor draws the lines of an event one after the other.
+    // Earlier events are below. The editor renders the lines of an event one after the other.
     const lowestOf = async (text: string) => {
       const boxes = (await answerOf(page).getByText(text).all()).map((line) => line.boundingBox());
       return Math.max(...(await Promise.all(boxes)).map((box) => box?.y ?? 0));

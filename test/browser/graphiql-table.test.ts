@@ -27,7 +27,7 @@ const row = (id: number, loss: number | null) => ({
 });
 const ROWS = [row(1, 0.5), row(2, null), row(10, 0.25)];
 
-/** The page with the answer of the query. */
+/** The page with the result of the query. */
 async function openRows(viewport = WIDE) {
   const service = await startFake((seen) =>
     seen.path.includes("experiments") ? pageOf(ROWS, seen) : { json: { username: "ada" } },
@@ -59,7 +59,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await click(page, button);
     const order = async () => (await linesOf(page)).slice(1).map(([name]) => name);
     const table = await linesOf(page);
-    // An object that is null has no fields: its columns come from other rows, and its own stays empty.
+    // A null object has no fields: its columns come from other rows, and its cells are empty.
     expect(table).toEqual([COLUMNS, FIRST, SECOND, TENTH]);
     const by = (name: string) =>
       page.locator(".answer-table th").filter({ hasText: name }).getByRole("button");

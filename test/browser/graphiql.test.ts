@@ -135,7 +135,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await answerOf(page).getByText("UNAUTHENTICATED").first().waitFor();
   });
 
-  test("ends streams and clears responses on sign-out, also for the next user", async () => {
+  test("ends streams and clears responses on sign-out, including for the next user", async () => {
     const states: Record<string, string> = { ada: "running", bob: "scheduled" };
     const nameOf = ({ headers }: Seen) => String(headers["authorization"]).replace("token ", "");
     const service = await startFake((seen) => {
@@ -215,7 +215,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await run(page);
     const value = answerOf(page).getByText("onerror").first();
     await value.waitFor();
-    // Its tooltip is made of the value as well.
+    // The tooltip contains the value as well.
     await value.hover();
     await expect.poll(() => answerOf(page).textContent(), SHOWN).toContain("<b>bold</b>");
     expect(await page.title()).toBe("Rungraph");

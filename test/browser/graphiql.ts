@@ -5,17 +5,17 @@ import { shareBrowser, SHOWN } from "../support/browser.ts";
 export const WIDE = { width: 1400, height: 900 };
 export const NARROW = { width: 390, height: 844 };
 
-/** Opens GraphiQL in a browser of the file. */
+/** Opens GraphiQL in the browser of the test file. */
 export function shareGraphiql() {
   const openPage = shareBrowser();
   return async (url: string, viewport = WIDE, first = "Welcome", options: BrowserContextOptions = {}) => {
     const page = await openPage({ viewport, ...options });
-    // The browser has no internet: every request to a host other than the gateway fails.
+    // The browser has no internet access: every request to a host other than the gateway fails.
     const elsewhere: string[] = [];
     page.on("request", (request) => {
       if (new URL(request.url()).origin !== new URL(url).origin) elsewhere.push(request.url());
     });
-    // Errors of the browser: refused by the content security policy, or thrown.
+    // Errors of the browser: violations of the content security policy, and exceptions.
     const complaints: string[] = [];
     page.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());
@@ -33,7 +33,7 @@ const FRAMES = `new Promise((resolve) => {
   wait(8);
 })`;
 
-/** Presses as a hand does: for some frames, while it slides from one place of the width to another. */
+/** Presses the mouse button for some frames while the pointer slides between two positions of the width. */
 async function press(page: Page, target: Locator, placesOf: (width: number) => [from: number, to: number]) {
   await target.scrollIntoViewIfNeeded();
   const box = await target.boundingBox();
@@ -57,7 +57,7 @@ export const run = (page: Page) => click(page, page.getByRole("button", { name: 
 const chosen = (page: Page, name: string) =>
   expect.poll(() => tabOf(page, name).getAttribute("aria-selected"), SHOWN).toBe("true");
 
-/** Clicks on a tab, which is then the active one. The pointer slides along the tab: that must not drag it. */
+/** Clicks on a tab, which becomes the active one. The pointer slides along the tab, which must not drag it. */
 export async function choose(page: Page, name: string): Promise<void> {
   await press(page, tabOf(page, name), (width) => [5, width - 30]);
   await chosen(page, name);
@@ -66,13 +66,13 @@ export async function choose(page: Page, name: string): Promise<void> {
 export const menuOf = (page: Page, name: string) =>
   page.locator(".menu").filter({ has: page.getByText(name, { exact: true }) });
 
-/** The whole text of the answer, of which the editor draws only the lines on the screen. */
+/** The whole response. The editor renders only the lines on the screen. */
 export const shownIn = (page: Page) =>
   page.evaluate<string>(
     `monaco.editor.getModels().find(({ uri }) => uri.path.endsWith("response.json")).getValue()`,
   );
 
-/** Opens an operation of the list in a new tab. */
+/** Opens an operation from the list in a new tab. */
 export async function openOperation(page: Page, name: string): Promise<void> {
   const menu = menuOf(page, "Operations");
   await click(page, menu.locator("summary"));
@@ -86,7 +86,7 @@ export async function openOperation(page: Page, name: string): Promise<void> {
   await chosen(page, name);
 }
 
-/** Reloads once the tab that was chosen is stored: GraphiQL does it a moment later. */
+/** Reloads after the selected tab is stored, which GraphiQL does a moment later. */
 export async function reload(page: Page, name: string): Promise<void> {
   const isStored = async () => {
     const stored = await page.evaluate(() => JSON.stringify(Object.entries(globalThis.localStorage)));

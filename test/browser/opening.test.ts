@@ -28,7 +28,7 @@ test.runIf(hasBrowser).each([WIDE, NARROW])(
     await openOperation(page, "NestedRunGraph");
     await openOperation(page, "ExperimentPage");
     await run(page);
-    // The editor draws its lines anew as it measures them, so a line can be gone for a moment.
+    // The editor redraws its lines as it measures them, so a line can be missing for a moment.
     await expect.poll(() => isOnScreen(answer.getByText("ada.mnist.42").first(), viewport), SHOWN).toBe(true);
     expect(await answer.textContent()).not.toContain('"errors"');
     expect((await answer.boundingBox())?.width).toBeGreaterThan(300);
@@ -71,7 +71,7 @@ test.runIf(hasBrowser).each([
         other.y + other.height <= one.y + 1;
       expect([one, other, isApart]).toEqual([one, other, true]);
     }
-  // The wheel reaches all of it, from the bar, which stays.
+  // The wheel scrolls to the end, even over the bar, which stays in place.
   await page.mouse.move(viewport.width / 2, 20);
   await page.mouse.wheel(0, 1_000);
   await expect.poll(() => isOnScreen(waterfall, viewport), SHOWN).toBe(true);

@@ -9,7 +9,7 @@ import { html } from "../support/replies.ts";
 /** Commands whose response is not in the document, and whose payload contains the record. */
 const acts = silentCommands.filter(({ kind, name }) => kind && !name.startsWith("delete"));
 
-/** A line of the log that is a warning or an error. */
+/** Matches a log line that is a warning or an error. */
 const COMPLAINT = /"level":[4-6]0/;
 
 /** The values of a payload that are known from the path of its record. */
@@ -33,7 +33,7 @@ describe("commands without a documented response accept and ignore", () => {
     ["nothing, with 204", { status: 204, text: "" }],
     ["a record, with 201", { status: 201, json: { id: 900, unique_name: "bob.secret.900" } }],
     ["a page without a body", html(200, "")],
-    ["what says gzip and is none", { text: "Sorry", headers: { "content-encoding": "gzip" } }],
+    ["an invalid body labelled gzip", { text: "Sorry", headers: { "content-encoding": "gzip" } }],
   ] satisfies [string, FakeResponse][])("%s", async (_, reported) => {
     const { ask, logged, service } = await startBefore(() => reported);
     for (const command of silentCommands) {
@@ -67,7 +67,7 @@ test("removing a missing bookmark succeeds unless the record itself is missing",
     "ada/mnist/jobs/3/": "ada.mnist.jobs.3",
     "ada/mnist": "ada.mnist",
   };
-  // DELETE is 404 with JSON, as known servers answer it for both.
+  // DELETE gets 404 with JSON, which is what known servers respond for both.
   const service = await startFake(({ method, path }) => {
     const name = records[path.replace("/api/v1/", "")];
     return method === "GET" && name ? { json: { id: 3, name: "mnist", unique_name: name } } : undefined;
@@ -127,7 +127,7 @@ test.each([...acts, ...["updateExperiment", "copyExperiment"].map(commandCalled)
       paths: [["known"], [field, "rawStatus"], [field, "description"]].map((at) => ["done", ...at]),
     };
     expect(outcomeOf(await ask(`mutation { done: ${mutation} { ${fields} } }`))).toEqual({
-      // A status is never null, so it takes its record with it.
+      // A status is never null, so its error makes the record null.
       data: { done: { known: null, [field]: { id, rawStatus: null, description: null } } },
       errors: [failure("done.known", "UPSTREAM_ERROR", "The service answered 500.", details)],
     });

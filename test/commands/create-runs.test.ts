@@ -5,12 +5,15 @@ import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { lineOf, readRecording } from "../support/replay.ts";
 
-/* Experiments, jobs, build jobs and groups from a specification: the requests of the recordings, and what is refused before any. */
+/*
+ * Experiments, jobs, build jobs and groups from a specification: the requests of the recordings, and the inputs that are rejected before
+ * any request.
+ */
 
 const FILES = { "polyaxon-0.2": "0.2.0-creates", "polyaxon-0.4": "0.4.4-creates" } as const;
 type Release = keyof typeof FILES;
 
-/** A gateway before a server that gives the same answer to each request. */
+/** A gateway in front of a server that sends the same response to each request. */
 async function start(
   profile: string,
   response: FakeResponse = { json: { id: 7, name: null, tags: null }, status: 201 },
@@ -106,8 +109,8 @@ describe("a new run", () => {
       status: 201,
     });
     const input = { specificationText: "kind: experiment\nrun: {cmd: x}" };
-    const told = await create("Experiment", input, "uniqueName name tags");
-    expect(told).toEqual({
+    const answer = await create("Experiment", input, "uniqueName name tags");
+    expect(answer).toEqual({
       data: {
         createExperiment: { experiment: { uniqueName: "alice.created2.41.815", name: null, tags: null } },
       },
@@ -132,7 +135,7 @@ describe("a new run", () => {
     expect(sent()).toEqual([["POST ada/mnist/experiments", { config: TEXT.config, declarations }]]);
   });
 
-  test("of a group sends its specification object as text with equal values", async () => {
+  test("of a group sends its specification object as a string with equal values", async () => {
     const { create, sent } = await start("polyaxon-0.4");
     const values = [1e-7, 1.5e-7, 3, 'a"1e-7', "\u009f"];
     const specification = { kind: "group", hptuning: { matrix: { lr: { values } } }, run: { cmd: "x" } };
@@ -176,7 +179,7 @@ describe("a new run", () => {
     });
   });
 
-  test("counts towards its caller's memory before its text is parsed", async () => {
+  test("counts towards its caller's memory before its YAML is parsed", async () => {
     const { create, sent } = await start("polyaxon-0.4", undefined, { MAX_UPSTREAM_BYTES: "1000000" });
     const specificationText = `kind: experiment\nrun: x\na: [${"1,".repeat(5_500)}]`;
     const message =

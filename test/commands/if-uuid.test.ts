@@ -4,7 +4,7 @@ import { pageOf, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 
-/* A project or a run is another one than it was if its name was given to a new record: `ifUuid` says which one is meant. */
+/* A new record can get the name of an old project or run. `ifUuid` identifies the intended one. */
 
 const RECORD = { id: 3, name: "mnist", uuid: "u-1", last_status: "running" };
 
@@ -51,7 +51,7 @@ const COMMANDS = [
 
 describe.each(COMMANDS)("$call", ({ call, shown, result, read, sent: command, name, ...more }) => {
   const mutation = (uuid: string) => `mutation { done: ${call.replace("%", `ifUuid: ${uuid}`)} ${shown} }`;
-  /** The answer where the command is not sent: an error, or a result with its code. */
+  /** The result if the command is not sent: an error, or a result with its code. */
   const refused = (code: string, message: unknown = expect.any(String)) =>
     "isEach" in more
       ? { data: { done: { results: [{ code, deletedId: null }] } }, errors: [] }

@@ -12,7 +12,7 @@ const RECORD = `mutation ($values: [MetricValueInput!]!) {
 }`;
 
 test.each([
-  ["of no value", [], "records[1].values: expected at least one metric, got none"],
+  ["without a value", [], "records[1].values: expected at least one metric, got none"],
   [
     "with a name twice",
     ["loss", "epoch", "loss"],
@@ -53,11 +53,11 @@ const recordsOf = (count: number) =>
 
 const POST = "POST ada/mnist/experiments/3/metrics";
 
-/** Sends records to a service whose answer to one of them is another than the new record. */
+/** Sends records to a service that responds to one of them with a record other than the new one. */
 async function record(count: number, replies: Readonly<Record<number, FakeResponse>> = {}, env = {}) {
-  let turn = 0;
+  let round = 0;
   const service = await startFake(({ body }) => {
-    const id = ++turn;
+    const id = ++round;
     return replies[id] ?? { json: { id, ...(JSON.parse(body) as object) }, status: 201 };
   });
   const { ask } = await startGateway({ upstream: service, env });
@@ -104,7 +104,7 @@ test("records several records in their order with one request each", async () =>
   expect(service.inOrder()).toEqual([POST, POST, POST]);
 });
 
-test("records the others if the service refuses the values of one", async () => {
+test("records the others if the service rejects the values of one", async () => {
   const { results, service } = await record(3, { 2: detail(400, "Odd.") });
   expect(results).toEqual([done(0), failed("REFUSED", "BAD_USER_INPUT", "Odd."), done(2)]);
   expect(service.inOrder()).toEqual([POST, POST, POST]);
@@ -121,7 +121,7 @@ test.each<[FakeResponse, Result]>([
   expect(service.inOrder()).toEqual([POST, POST]);
 });
 
-test("says of each record that the run does not exist", async () => {
+test("reports for each record that the run does not exist", async () => {
   const { results, service } = await record(2, { 1: detail(404, "Not found.") });
   expect(results?.map(({ outcome, code }) => [outcome, code])).toEqual([
     ["NOT_FOUND", "NOT_FOUND"],
@@ -130,17 +130,17 @@ test("says of each record that the run does not exist", async () => {
   expect(service.inOrder()).toEqual([POST]);
 });
 
-test("sends no record that the rate limit of metrics would certainly refuse", async () => {
+test("sends no record that the rate limit of metrics would certainly reject", async () => {
   const { results, service } = await record(23, {}, { ...RELEASE_04, UPSTREAM_RETRIES: "2" });
   const sent = service.inOrder().length;
-  // A slow machine takes longer than a second for twenty.
+  // On a slow machine, twenty take longer than a second.
   expect(sent).toBeGreaterThanOrEqual(20);
   expect(results?.slice(0, sent)).toEqual(Array.from({ length: sent }, (_, index) => done(index)));
   for (const result of results?.slice(sent) ?? [])
     expect(result).toMatchObject({ outcome: "NOT_SENT", code: "RATE_LIMITED", retryAfterSeconds: 1 });
 });
 
-test("stops at a 429 and tells when to go on", async () => {
+test("stops at a 429 and reports when to continue", async () => {
   const throttled = { ...detail(429, "Slow."), headers: { "retry-after": "7" } };
   const { results, service } = await record(3, { 2: throttled }, RELEASE_04);
   expect(results?.map(({ outcome, retryAfterSeconds }) => [outcome, retryAfterSeconds])).toEqual([
@@ -151,7 +151,7 @@ test("stops at a 429 and tells when to go on", async () => {
   expect(service.inOrder()).toEqual([POST, POST]);
 });
 
-test("sends what the operation may still request", async () => {
+test("sends records up to the operation's request limit", async () => {
   const { results, service } = await record(3, {}, { MAX_UPSTREAM_REQUESTS: "2" });
   expect(results?.map(({ outcome, code }) => [outcome, code])).toEqual([
     ["DONE", null],

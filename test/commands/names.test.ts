@@ -7,8 +7,8 @@ import { startProfile } from "../support/profiles.ts";
 import COMMANDS from "./experiment-commands.json" with { type: "json" };
 
 /*
- * The service finds an experiment by its own number. A slip in the number of its group would send a command to another run, so
- * such a name is read first.
+ * The service finds an experiment by its own number and ignores that of its group. A wrong group number would send a command to another
+ * run, so such a name is read first.
  */
 
 async function start() {

@@ -9,7 +9,7 @@ type Values = readonly { readonly name: string; readonly value: number }[];
 
 const ACTS = ["bookmark", "unbookmark", "stop", "restart", "resume", "copy"] as const;
 
-/** One action, or a pause. `run` selects one of the runs that are known so far. */
+/** One action, or a pause. `run` selects one of the known runs. */
 type Step =
   | { readonly act: (typeof ACTS)[number] | "delete"; readonly run: number }
   | { readonly act: "record"; readonly run: number; readonly values: Values }
@@ -85,7 +85,7 @@ const COURSE: readonly (readonly [after: number, rawStatus: string])[] = [
 const FIRST_EPOCH = 14;
 const EPOCHS = 13;
 const EPOCH = 2;
-/** The declarations of the original experiments, as far as they change the measured values. */
+/** The declarations of the original experiments that affect the measured values. */
 const DECLARATIONS: Readonly<Record<string, Parameters<typeof measure>[1]>> = {
   "ada.mnist.42": { lr: 0.021, dropout: 0.25, activation: "relu" },
   "ada.mnist.3": { lr: 0.02, dropout: 0 },
@@ -93,7 +93,7 @@ const DECLARATIONS: Readonly<Record<string, Parameters<typeof measure>[1]>> = {
 /** The greatest id of an experiment in a new demo. */
 const LAST_ID = 60;
 
-/** A model of the demo. Its input are the experiments at the start. */
+/** A model of the demo. Its input is the experiments at the start. */
 function createModel(found: readonly Shown[]) {
   const runs = new Map<string, Modelled>(found.map((shown) => [shown.uniqueName, { shown, plan: [] }]));
   const roots = new Map<string, string>(found.map(({ uniqueName }) => [uniqueName, uniqueName]));
@@ -110,7 +110,7 @@ function createModel(found: readonly Shown[]) {
     metrics: { totalCount: shown.metrics.totalCount + 1 },
   });
 
-  /** Makes a new run from another and sets it going. */
+  /** Creates a new run from another and starts it. */
   function clone(source: Modelled): Modelled {
     const id = ++lastId;
     const uniqueName = `ada.mnist.${id}`;

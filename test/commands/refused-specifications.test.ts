@@ -4,8 +4,8 @@ import { errorsOf } from "../support/errors.ts";
 import { startGateway } from "../support/gateway.ts";
 
 /*
- * Specifications that a release refuses, ignores or crashes on: refused before anything is sent, with the position in a text. The first line of
- * each text is `kind: …`, the second one `run: {cmd: x}` where there is one.
+ * Specifications that a release rejects, ignores or crashes on. They are rejected before anything is sent, with the position in the YAML.
+ * The first line of each is `kind: …`, the second one `run: {cmd: x}` if there is one.
  */
 
 const RUN = "run: {cmd: x}";
@@ -90,7 +90,7 @@ test.each(TEXTS)(
   },
 );
 
-test("keeps the kind and version of a build whose form is converted", async () => {
+test("keeps the kind and version of a build whose format is converted", async () => {
   const service = await startAccepting();
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const specification = { kind: "build", build: { image: "a", kind: "job", version: 7 } };

@@ -13,7 +13,7 @@ const JOBS = [1, 2, 3, 4, 5, 6].map((id) => `"ada.mnist.jobs.${id}"`).join();
 const PATHS = ["experiments/3", "jobs/5", "builds/7", "groups/2"];
 const KINDS = ["Experiment", "Job", "BuildJob", "Group"];
 
-/** A gateway before a service, by default one that takes every command. */
+/** A gateway in front of a service that, by default, accepts every command. */
 async function start(opened: ReturnType<typeof startAccepting> = startAccepting(), more = {}) {
   const service = await opened;
   const { ask } = await startGateway({ upstream: service, env: { ...env, ...more } });
@@ -167,7 +167,7 @@ describe("a bulk command for a project's experiments", () => {
     const sent = () => service.calls().filter((call) => call.startsWith("DELETE"));
     const paths = ["ada/mnist/experiments/delete", "bob/words/experiments/3/", "eve/x/jobs/5/"];
     expect(sent()).toEqual(paths.map((path) => `DELETE ${path}`));
-    // Also when the results are not selected.
+    // The same happens if the results are not selected.
     expect(await mutation("__typename")).toEqual({
       data: { deleteRuns: { __typename: "DeleteRunsPayload" } },
     });
@@ -245,7 +245,7 @@ test("sends nothing more after a throttled command, and reports each run's outco
 });
 
 describe("with HALT, the error reports the outcome of a mutation", () => {
-  /** Job 1 is stopped, 2 refused, 3 fails, 4 has finished, 5 does not exist, and the connection of 6 breaks. */
+  /** Job 1 is stopped, 2 is rejected, 3 fails, 4 has finished, 5 does not exist, and the connection of 6 breaks. */
   const startMixed = () =>
     startFake(({ method, path }) => {
       const id = Number(/\/(?:jobs|experiments)\/(\d+)/.exec(path)?.[1]);

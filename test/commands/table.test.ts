@@ -11,7 +11,7 @@ import { listen } from "../support/listen.ts";
 import { withDeadline } from "../support/long-timeout.ts";
 import { detail, html, json } from "../support/replies.ts";
 
-/* Each writing row of the service's document: done, refused, cut off, timed out, with a wrong id, without a token. */
+/* Each writing row of the service's document: success, rejection, broken connection, timeout, wrong id, no token. */
 
 /** The type of its payload, which follows from its kind. */
 function payloadOf({ name, kind }: Command): string {
@@ -50,24 +50,27 @@ describe("an id not of the mutation's kind returns BAD_USER_INPUT, sending nothi
   const kinds = ["Experiment", "Job", "BuildJob", "Group", "Project"];
   const others = ["ExperimentJob:ada/mnist/3/1", "MetricRecord:ada/mnist/3/9", "User:ada"];
 
-  test.each(aimed.map((command, turn) => ({ ...command, turn })))("$name", async ({ turn, ...command }) => {
-    const otherKinds = kinds.filter((kind) => kind !== command.kind).map((kind) => `${kind}:ada/mnist/3`);
-    const outside = ["../3", "three"].map((number) => `${command.kind}:ada/mnist/${number}`);
-    const isByNumber = ["Experiment", "Group"].includes(`${command.kind}`);
-    const wrong = [
-      ...[...otherKinds, ...others, ...outside].map((address) => globalId(address)),
-      ...(isByNumber ? ["ada.mnist.jobs.5", "ada.mnist.builds.7"] : ["ada.mnist.3"]),
-      ...",3,ada.mnist,ada..3,ada.mnist.x,../users.token.3,ada.mnist.-3".split(","),
-    ];
-    const service = await startAccepting();
-    const { ask } = await startGateway({ upstream: service });
-    for (const id of everyNth(wrong, 5, turn)) {
-      const mutation = command.mutation.replace(/id: "[^"]+"/, "id: $id");
-      const answer = await ask(`mutation ($id: ID!) { done: ${mutation} { __typename } }`, { id });
-      expect([id, answer.data, codesOf(answer)]).toEqual([id, { done: null }, ["BAD_USER_INPUT"]]);
-    }
-    expect(service.seen()).toEqual([]);
-  });
+  test.each(aimed.map((command, offset) => ({ ...command, offset })))(
+    "$name",
+    async ({ offset, ...command }) => {
+      const otherKinds = kinds.filter((kind) => kind !== command.kind).map((kind) => `${kind}:ada/mnist/3`);
+      const outside = ["../3", "three"].map((number) => `${command.kind}:ada/mnist/${number}`);
+      const isByNumber = ["Experiment", "Group"].includes(`${command.kind}`);
+      const wrong = [
+        ...[...otherKinds, ...others, ...outside].map((address) => globalId(address)),
+        ...(isByNumber ? ["ada.mnist.jobs.5", "ada.mnist.builds.7"] : ["ada.mnist.3"]),
+        ...",3,ada.mnist,ada..3,ada.mnist.x,../users.token.3,ada.mnist.-3".split(","),
+      ];
+      const service = await startAccepting();
+      const { ask } = await startGateway({ upstream: service });
+      for (const id of everyNth(wrong, 5, offset)) {
+        const mutation = command.mutation.replace(/id: "[^"]+"/, "id: $id");
+        const answer = await ask(`mutation ($id: ID!) { done: ${mutation} { __typename } }`, { id });
+        expect([id, answer.data, codesOf(answer)]).toEqual([id, { done: null }, ["BAD_USER_INPUT"]]);
+      }
+      expect(service.seen()).toEqual([]);
+    },
+  );
 });
 
 test.each(commands.filter(({ kind, name }) => kind === null && name !== "login").map(({ name }) => name))(
@@ -93,7 +96,7 @@ test("without a token, every mutation except login is UNAUTHENTICATED and unsent
   expect(service.inOrder()).toEqual(["POST users/token/"]);
 });
 
-/** A command of each method, with and without a body, with and without a documented answer, and login. */
+/** One command for each method, with and without a body, with and without a documented response, and login. */
 const oneOfEach =
   "stopExperiment startGroupTensorboard deleteGroup stopJob updateJob copyExperiment revokeSuperuser login"
     .split(" ")
@@ -105,7 +108,7 @@ const answering = oneOfEach.filter(({ isSilent }) => !isSilent);
 const UNKNOWN = { outcome: "unknown" };
 const RETRYING = { UPSTREAM_RETRIES: "2" };
 
-/** Sends each command in a separate request, all at once: too few to open the circuit. */
+/** Sends each command in a separate request, all concurrently. They are too few to open the circuit. */
 async function sendEach(url: string, these: readonly Command[], env: Record<string, string> = {}) {
   const { ask } = await startGateway({ upstream: { url }, env: { ...RETRYING, ...env } });
   return Promise.all(
@@ -174,9 +177,9 @@ describe("a command is sent once with an unknown outcome when", () => {
   };
 
   test.each<[string, typeof oneOfEach, (response: ServerResponse) => unknown]>([
-    ["the connection ends without an answer", oneOfEach, (response) => response.destroy()],
+    ["the connection ends without a response", oneOfEach, (response) => response.destroy()],
     ["the connection is reset", oneOfEach, (response) => response.socket?.resetAndDestroy()],
-    ["the connection breaks in the middle of an answer that is read", answering, breakInTheMiddle],
+    ["the connection breaks in the middle of a response that is read", answering, breakInTheMiddle],
   ])("%s", async (_, these, fail) => {
     const service = await startFailing(fail);
     expect(await sendEach(service.url, these)).toEqual(allFail(these, OUT_OF_REACH, UNKNOWN));
@@ -184,10 +187,10 @@ describe("a command is sent once with an unknown outcome when", () => {
   });
 
   test.each([
-    ["its answer takes too long to begin", oneOfEach, "UPSTREAM_HEADERS_TIMEOUT_MS", ""],
-    ["its answer takes too long", oneOfEach, "UPSTREAM_TIMEOUT_MS", ""],
-    ["an answer that is read does not end in time", answering, "UPSTREAM_TIMEOUT_MS", `{"id": `],
-    ["the time of the request is over", oneOfEach, "REQUEST_TIMEOUT_MS", ""],
+    ["its response takes too long to begin", oneOfEach, "UPSTREAM_HEADERS_TIMEOUT_MS", ""],
+    ["its response takes too long", oneOfEach, "UPSTREAM_TIMEOUT_MS", ""],
+    ["a response that is read does not end in time", answering, "UPSTREAM_TIMEOUT_MS", `{"id": `],
+    ["the deadline of the request has passed", oneOfEach, "REQUEST_TIMEOUT_MS", ""],
   ])("%s", async (_, these, setting, begun) => {
     await withDeadline(async (deadlineMs) => {
       const service = await startFailing((response) => begun && response.write(begun));
@@ -202,7 +205,10 @@ describe("a command is sent once with an unknown outcome when", () => {
 describe("a command has not happened when", () => {
   test.each([
     ["nobody listens", async () => "http://127.0.0.1:1"],
-    ["no secure connection comes about", async () => (await startAccepting()).url.replace("http:", "https:")],
+    [
+      "no secure connection is established",
+      async () => (await startAccepting()).url.replace("http:", "https:"),
+    ],
   ])("%s", async (_, start) => {
     expect(await sendEach(await start(), oneOfEach)).toEqual(allFail(oneOfEach, OUT_OF_REACH));
   });
@@ -223,7 +229,7 @@ describe("a command has not happened when", () => {
     expect(service.inOrder()).toEqual(["POST ada/mnist/experiments/3/stop"]);
   });
 
-  test("the request times out before its turn", async () => {
+  test("the request times out in the queue", async () => {
     await withDeadline(async (deadlineMs) => {
       const service = await startFailing(() => {});
       const env = { ...RETRYING, REQUEST_TIMEOUT_MS: `${deadlineMs}` };

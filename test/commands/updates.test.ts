@@ -8,7 +8,7 @@ import { profileFile } from "../support/tracker.ts";
 import REFUSED from "./refused-updates.json" with { type: "json" };
 import RESTARTS from "./restarts.json" with { type: "json" };
 
-/** A server by this profile that takes every update, and what it is sent: the request, and its body if there is one. */
+/** A server with this profile that accepts every update, and the requests that it receives, with their bodies. */
 async function start(profile = "polyaxon-0.4", written: object = { tags: [] }) {
   const service = await startFake(({ body }) => ({
     json: { id: 3, name: "mnist", unique_name: "ada.mnist", ...written, ...(body ? JSON.parse(body) : {}) },
@@ -123,7 +123,7 @@ describe("adding and removing labels", () => {
 
   test.each([
     ["of mixed types", { tags: ["keep", 5] }],
-    ["that are no list", { tags: "keep" }],
+    ["that are not a list", { tags: "keep" }],
     ["that are absent", {}],
   ])("is refused for labels %s, which the update would remove", async (_, written) => {
     const { update, sent } = await start("polyaxon-0.4", written);

@@ -16,15 +16,15 @@ import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 
 /*
- * The built gateway with its demo, by each of its doors. Elsewhere each test has a gateway of its own; here to start one on
- * each Node would take longer than all stories.
+ * The built gateway with its demo, by each of its entry points. It is started once per version of Node.js: one gateway per test would take
+ * longer than all tests.
  */
 let gateway: GatewayProcess;
 let token: string;
 
 beforeAll(async () => {
   gateway = await startGatewayProcess(null, { ...NO_DEADLINES, MCP: "read" });
-  token = await vi.waitUntil(() => DEMO_TOKEN.exec(gateway.said())?.[1], LONG_TIMEOUT);
+  token = await vi.waitUntil(() => DEMO_TOKEN.exec(gateway.output())?.[1], LONG_TIMEOUT);
 });
 afterAll(() => gateway.kill());
 
@@ -44,7 +44,7 @@ test.each(readdirSync(OPERATIONS).filter((name) => name.endsWith(".graphql")))(
   "answers the shipped operation %s",
   async (file) => {
     const params = { query: readText(file), variables: variablesOf[file] ?? {} };
-    // An event stream takes operations of all kinds.
+    // An event stream accepts operations of all types.
     const result = await (await subscribe(gateway.url, { ...params, token })).next();
     expect(result?.errors).toBeUndefined();
     expect(Object.values(result?.data ?? {})).not.toContain(null);
@@ -125,16 +125,16 @@ test("with Node flags, SIGTERM ends the streams and the process", async () => {
   expect(await stream.next()).toEqual({ data: { runUpdated: { run } } });
   kill("SIGTERM");
   expect(await ended).toBe(0);
-  // The run may have changed in the last second.
+  // The run may have changed within the last second, so events can precede the end.
   let last = await stream.next();
   while (last?.data) last = await stream.next();
   expect(last).toBeNull();
 });
 
 test("the command is one process, with gateway flags where Node supports execve", async () => {
-  const tell = "data:text/javascript,process._rawDebug([process.pid,...process.execArgv].join())";
+  const printArgs = "data:text/javascript,process._rawDebug([process.pid,...process.execArgv].join())";
   const command = [process.execPath, join(BUILT, "dist/src/cli.js")];
-  const environment = { PORT: "0", NODE_OPTIONS: `--import ${tell}` };
+  const environment = { PORT: "0", NODE_OPTIONS: `--import ${printArgs}` };
   const { printed, err, kill, ended } = startProgram(command, environment, BUILT);
   await printed(READY_LINE);
   kill("SIGTERM");

@@ -50,8 +50,8 @@ describe("the gateway as a process", () => {
   });
 
   test("continues and exits with code 0 after its log reader closes", async () => {
-    const { url, kill, ended, stopReading } = await startReady();
-    stopReading();
+    const { url, kill, ended, closeOutput } = await startReady();
+    closeOutput();
     for (let request = 0; request < 100; request++)
       expect(await askAt(url, "t0ken", "{ __typename }")).toEqual({ data: { __typename: "Query" } });
     kill("SIGTERM");
@@ -59,8 +59,8 @@ describe("the gateway as a process", () => {
   });
 
   test("answers, keeps some log lines and exits 0 despite a full pipe", async () => {
-    const { url, kill, exited, out, holdReading, goOnReading } = await startReady();
-    /** A line has 450 bytes: the pipe is full after some hundred. One token may have 32 at a time. */
+    const { url, kill, exited, out, pauseReading, resumeReading } = await startReady();
+    /** A line has 450 bytes, so the pipe is full after some hundred lines. One token may have 32 operations at a time. */
     const askOften = async (times: number, name: string) => {
       for (let sent = 0; sent < times; sent += 32)
         await Promise.all(
@@ -69,18 +69,18 @@ describe("the gateway as a process", () => {
             .map((query: string) => askAt(url, "t0ken", query)),
         );
     };
-    holdReading();
+    pauseReading();
     await askOften(5_000, "Held".repeat(25));
-    goOnReading();
+    resumeReading();
     await vi.waitFor(async () => {
       await askOften(32, "Read");
       expect(out()).toContain('"name":"Read"');
     }, LONG_TIMEOUT);
     const kept = out().match(/"name":"Held/g)?.length ?? 0;
-    // A megabyte has room for 2,200, the pipe and its reader for 700.
+    // The buffer of a megabyte holds 2,200 lines, the pipe and its reader 700.
     expect(kept).toBeGreaterThan(1_000);
     expect(kept).toBeLessThan(4_500);
-    holdReading();
+    pauseReading();
     await askOften(1_500, "Held".repeat(25));
     kill("SIGTERM");
     expect(await exited).toBe(0);
@@ -110,7 +110,7 @@ describe("the gateway as a process", () => {
   });
 
   describe.skipIf(!existsSync(SCRIPT))("on a terminal", () => {
-    /** The gateway with its own terminal, which ends its lines with a carriage return. */
+    /** The gateway in a terminal of its own, which ends its lines with a carriage return. */
     const startOnTerminal = (environment: Record<string, string> = {}) =>
       startProgram(
         [SCRIPT, "-qec", `${process.execPath} ${mainIn(BUILT)}`, "/dev/null"],
@@ -173,7 +173,7 @@ describe("the gateway as a process", () => {
 
   test("logs the source location of an unexpected error", async () => {
     const folder = createFolder("incomplete-");
-    // Without the files that the page loads.
+    // Omits the files that the page loads.
     const filter = (path: string) => !path.startsWith(join(BUILT, "src/http/graphiql/page/"));
     for (const part of ["dist", "package.json", "schema", "src"])
       cpSync(join(BUILT, part), join(folder, part), { recursive: true, filter });
@@ -203,7 +203,7 @@ describe("the gateway as a process", () => {
     expect(out()).not.toContain("ready");
   });
 
-  /** Hands the server an error of accept(2) at each SIGUSR2, as libuv does: `-24` is EMFILE. */
+  /** Passes an error of accept(2) to the server at each SIGUSR2, as libuv does: `-24` is EMFILE. */
   const FAILING_ACCEPT = `data:text/javascript,
     import { Server } from "node:net";
     const { listen } = Server.prototype;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { readConfig, SETTINGS } from "../../src/config.ts";
-import { faultsOf } from "../support/faults-of.ts";
+import { issuesOf } from "../support/settings-issues.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { TEST_SETTINGS } from "../support/test-settings.ts";
@@ -32,10 +32,10 @@ describe("settings", () => {
     texts.map((text) => [name, text] as const),
   );
 
-  test.each(wrong)("with %s set to %j fail in one line without its value", (name, text) => {
-    const problems = faultsOf({ [name]: text });
+  test.each(wrong)("with %s set to %j fail in one line without the value", (name, text) => {
+    const problems = issuesOf({ [name]: text });
     expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: \\S`))]);
-    // A short number can stand in the sentence for another reason: `expected number to be >0`.
+    // A short number can appear in the message for another reason: `expected number to be >0`.
     for (const part of ["canary", ...(text.length > 3 ? [text] : [])])
       expect(problems.join("")).not.toContain(part);
   });
@@ -45,7 +45,7 @@ describe("settings", () => {
   });
 
   test("that are missing are reported together with invalid ones", () => {
-    expect(faultsOf({ NODE_ENV: "production", PORT: "canary" })).toEqual([
+    expect(issuesOf({ NODE_ENV: "production", PORT: "canary" })).toEqual([
       expect.stringMatching(/^PORT: /),
       "UPSTREAM_URL: expected the address of the service (with NODE_ENV=production the demo starts only with DEMO=on)",
     ]);
@@ -56,8 +56,8 @@ describe("settings", () => {
     [{ NODE_ENV: "production", UPSTREAM_URL: "http://service.example" }, []],
     [{ NODE_ENV: "development" }, []],
     [{ DEMO: "off" }, ["UPSTREAM_URL: expected the address of the service (DEMO is off)"]],
-  ])("such as %j decide whether a demo may start", (environment, problems) => {
-    expect(faultsOf(environment as Record<string, string>)).toEqual(problems);
+  ])("such as %j determine whether a demo may start", (environment, problems) => {
+    expect(issuesOf(environment as Record<string, string>)).toEqual(problems);
   });
 
   test.each([
@@ -69,10 +69,10 @@ describe("settings", () => {
     ["WORKERS", null],
     ["REDIS_URL", null],
     ["LIVE_RELOADING", null],
-  ])("%s is none, and is told, with the name that is meant: %s", (name, meant) => {
+  ])("%s is unknown, and the error suggests %s", (name, meant) => {
     const hint = meant === null ? "" : `did you mean ${meant}? Or `;
-    expect(faultsOf({ [name]: "canary" })).toEqual([`${name}: unknown setting; ${hint}see docs/settings.md`]);
-    expect(faultsOf({ [name]: " " })).toEqual([]);
+    expect(issuesOf({ [name]: "canary" })).toEqual([`${name}: unknown setting; ${hint}see docs/settings.md`]);
+    expect(issuesOf({ [name]: " " })).toEqual([]);
   });
 
   test("of other programs and of Kubernetes service links are ignored", () => {
@@ -81,7 +81,7 @@ describe("settings", () => {
       reported.split(" ").map((name) => [`${service}_${name}`, "tcp://10.0.0.7:6379"]),
     );
     const others = { HOME: "/", REDIS_HOST: "canary", REDIS_PORT: "6379", CANARY_FILE: "canary" };
-    expect(faultsOf({ ...Object.fromEntries(links), ...others })).toEqual([]);
+    expect(issuesOf({ ...Object.fromEntries(links), ...others })).toEqual([]);
   });
 });
 

@@ -25,7 +25,7 @@ test("endpoint-table.txt has unique rows, with mutations on exactly the writing 
   expect(contractRows.filter(({ mutation }) => mutation !== null)).toEqual(writing);
 });
 
-/** Endpoints that are not behind a mutation of their name: several of them are behind one. */
+/** Endpoints without a mutation of their name, because one mutation uses several of them. */
 const MUTATIONS: readonly (readonly [endpoint: RegExp, mutation: string])[] = [
   [/^unbookmarkProject$/, "bookmarkProject"],
   [/^restoreProject$/, "archiveProject"],

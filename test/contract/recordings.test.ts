@@ -32,7 +32,7 @@ const page = (item: Expected) => keys("count next results", { results: each(item
 
 /**
  * Expected decoded records, by name: the tables of the document's "Resources and their fields", and our own. The path of the request
- * decides what a status belongs to (`experiment`, `job`, `experiment_group`).
+ * determines which kind of record a status belongs to (`experiment`, `job`, `experiment_group`).
  */
 const RECORDS: Readonly<Record<string, Expected>> = {
   ...Object.fromEntries(Object.entries(KEYS).map(([name, known]) => [name, keys(known)])),
@@ -48,7 +48,7 @@ function expectedOf(content: string): Expected {
   return isPage ? page(item) : item;
 }
 
-/** Rows that answer with JSON, and the content of their answers. Optional ones are in our own spelling. */
+/** Rows with a JSON response, and the content of the response. Optional endpoints use our own spelling. */
 const jsonRows = Object.entries(RECORDED);
 
 type Section = Readonly<Record<string, { method: string; path: string; answer: Reader<unknown> }>>;
@@ -65,7 +65,7 @@ const readers = new Map([...documented, ...readersOf([optional ?? {}])]);
 
 const answered = RECORDINGS.flatMap(readRecording).filter((line) => [200, 201].includes(line.status));
 
-/** Patterns for the lines of each row. Only users have projects: other first words are another endpoint. Ids are digits. */
+/** Patterns for the lines of each row. Only users have projects: a different first word is another endpoint. Ids are digits. */
 const patterns = [...readers.keys()].map((row) => {
   const [method, path = ""] = row.replace(/\/$/, "").split(" ");
   const filled = path
@@ -75,14 +75,14 @@ const patterns = [...readers.keys()].map((row) => {
   return [row, new RegExp(`^${method} /api/v1/${filled}/?(?:\\?.*)?$`)] as const;
 });
 
-/** The row of a line. A slash at the end and a query make no difference. */
+/** The row of a line. A trailing slash and a query make no difference. */
 const rowOf = ({ method, path }: Line) =>
   patterns.find(([, pattern]) => pattern.test(`${method} ${path}`))?.[0];
 
-/** The good answers that were recorded for a row. */
+/** The recorded successful responses of a row. */
 const answersTo = (row: string) => answered.filter((line) => rowOf(line) === unnamed(row));
 
-/** A record with its configuration as it was received, where that is text. */
+/** A record with its configuration as received, if that is a string. */
 const asReceived = (answer: unknown): unknown =>
   isObject(answer) && answer["config"] != null
     ? { ...answer, config: receivedConfig(answer["config"] as RunConfig) }
@@ -115,6 +115,6 @@ test("reads text, bytes or nothing, as the document specifies for each endpoint"
 
 test("every endpoint with recorded JSON responses is checked against its recordings", () => {
   const json = [...readers].filter(([row, { form }]) => form === "json" && answersTo(row).length > 0);
-  const held = new Set(jsonRows.map(([row]) => unnamed(row)));
-  expect(json.map(([row]) => row).filter((row) => !held.has(row))).toEqual([]);
+  const covered = new Set(jsonRows.map(([row]) => unnamed(row)));
+  expect(json.map(([row]) => row).filter((row) => !covered.has(row))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { idsIn, openDemo } from "./demo-clock.ts";
 
 type Step = readonly [request: string, status: number, answer?: unknown, body?: unknown];
 
-// Safe: the head of the file says what stands in it.
+// Safe: the head of the file defines its format.
 const CONVERSATIONS = parse(readFileSync(new URL("conversations.yaml", import.meta.url), "utf8")) as Readonly<
   Record<string, readonly Step[]>
 >;

@@ -23,10 +23,10 @@ const DIFFERENT = new Set(
   "uuid pod_id created_at updated_at in_cluster tensorboard data_refs last_metric".split(" "),
 );
 
-/** The words before the message of the YAML library. */
+/** The prefix of messages of the YAML library. */
 const firstLine = (text: string): string => text.replace(/`\.\n[^]*$/, "`.");
 
-/** A recorded value with the names and ids of the demo, without what differs. */
+/** A recorded value with the names and ids of the demo, without the values that differ. */
 function translated(value: unknown, ids: ReadonlyMap<string, number>): unknown {
   if (typeof value === "number") return ids.get(String(value)) ?? value;
   if (typeof value === "string")
@@ -45,7 +45,7 @@ function translated(value: unknown, ids: ReadonlyMap<string, number>): unknown {
   );
 }
 
-/** The error texts of an answer end before the message of the YAML library, too. */
+/** Error messages are compared up to the message of the YAML library, too. */
 const shortened = (json: unknown): unknown =>
   JSON.parse(JSON.stringify(json), (_, value: unknown) =>
     typeof value === "string" ? firstLine(value) : value,
@@ -63,7 +63,7 @@ describe("the demo, replaying creates recorded from release 0.4.4,", () => {
       const answer = await ask(line, translated(body, ids) ?? undefined);
       const id = idOf(json);
       if (status === 201 && id !== undefined) ids.set(String(id), idOf(answer.json) ?? 0);
-      // The project is created with more keys.
+      // The project is created with additional keys.
       const keysOf = (sent: unknown) =>
         method === "POST" && !path.endsWith("/projects") ? Object.keys(Object(sent)).toSorted() : [];
       expect({

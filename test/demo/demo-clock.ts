@@ -4,13 +4,15 @@ import { startDemoService } from "../support/demo-gateway.ts";
 
 const noon = Date.UTC(2026, 5, 1, 12);
 
-/** A service whose clock stands at noon until `wait` moves it on. */
+/** A service whose clock shows noon until `wait` advances it. */
 export async function openDemo(options: Omit<DemoOptions, "now"> = {}) {
   let time = noon;
   const demo = await startDemoService({ ...options, now: () => time });
   const tokens = new Map(demo.users.map(({ username, token }) => [username, token]));
 
-  /** Sends a request with a user's token (null: without one). Returns the response with its body decoded, without the service's address. */
+  /**
+   * Sends a request with a user's token (null: without one). Returns the response with its body decoded and without the service's address.
+   */
   async function ask(line: string, body?: unknown, who: string | null = "ada") {
     const [method = "GET", path = ""] = line.split(" ");
     const headers = new Headers();

@@ -14,12 +14,12 @@ const EXAMPLES: readonly (readonly [path: RegExp, example: string])[] = [
   [/\{username\}/, "grace"],
 ];
 
-/** Where another record is asked, as in stopping one that runs, and what is sent. */
+/** Requests that need another record, such as stopping one that runs, and the bodies to send. */
 const OTHERS: Readonly<Record<string, string>> = GIVEN.others;
 const BODIES: Readonly<Record<string, unknown>> = GIVEN.bodies;
 
 describe("the demo's endpoints:", () => {
-  test.each(contractRows)("$row answers as documented, with and without a trailing slash", async (row) => {
+  test.each(contractRows)("$row responds as documented, with and without a trailing slash", async (row) => {
     const { ask } = await openDemo({ lists: false });
     const path =
       OTHERS[row.mutation ?? ""] ??
@@ -42,7 +42,7 @@ describe("the demo's endpoints:", () => {
   });
 
   test.each(GIVEN.lacks)(
-    "rows of $kind omit what 0.4.4 omits; bookmark lists omit the mark",
+    "rows of $kind omit the keys that 0.4.4 omits; bookmark lists omit `bookmarked`",
     async ({ kind, lacks }) => {
       const { ask } = await openDemo();
       await ask(`POST ${MNIST}/${kind}/1/bookmark/`);
@@ -58,7 +58,7 @@ describe("the demo's endpoints:", () => {
   );
 
   test.each(GIVEN.signIns)(
-    "$what is answered as by the real service",
+    "$case is answered as by the real service",
     async ({ authorization, status, json }) => {
       const { demo } = await openDemo();
       const headers = authorization && {

@@ -14,14 +14,14 @@ import { subscribe } from "../support/subscriber.ts";
 
 const RUN = /experiments\/(\d+)\/$/;
 
-/** A run that the service does not answer for. */
-const HELD = 43;
+/** A run for which the service sends no response. */
+const STALLED = 43;
 
-/** A service with active runs. It answers no command. */
+/** A service with active runs. It does not respond to commands. */
 const startService = () =>
   startFake(({ method, path }) => {
     const [, id] = RUN.exec(path) ?? [];
-    if (id === `${HELD}` || method === "POST") return new Promise(() => {});
+    if (id === `${STALLED}` || method === "POST") return new Promise(() => {});
     return id === undefined
       ? undefined
       : { json: { id: Number(id), last_status: "running", updated_at: "" } };
@@ -65,7 +65,7 @@ async function startReplicas(upstreamUrl: string) {
   };
 }
 
-/** Whether a balancer is there to test with. */
+/** Whether a balancer is installed. */
 function hasBalancer(name: BalancerName): boolean {
   if (isInstalled(name)) return true;
   process.stderr.write(`\nNOT RUN: the tests with ${name}, for want of it. Install ${name}.\n\n`);
@@ -97,7 +97,7 @@ const post = (url: string, token: string | null, query: string): Promise<string>
     (error: NodeJS.ErrnoException) => error.code ?? error.message,
   );
 
-/** Queries at a rate. `stop` resolves with all answers that were not the right one. */
+/** Sends queries at a rate. `stop` resolves with all unexpected responses. */
 function keepAsking(url: string, perSecond: number) {
   const asked: Promise<string>[] = [];
   const timer = setInterval(
@@ -112,7 +112,7 @@ function keepAsking(url: string, perSecond: number) {
   };
 }
 
-/** A client that keeps an event stream, as browsers do: it subscribes again when the stream ends or is busy. */
+/** A client that keeps an event stream open as browsers do: it subscribes again when the stream ends or the gateway is busy. */
 function keepStream(url: string, token: string, run = 42) {
   const over = new AbortController();
   const leave = () => over.abort();
@@ -138,7 +138,7 @@ function keepStream(url: string, token: string, run = 42) {
   return seen;
 }
 
-/** A client that keeps a WebSocket by the retries of `graphql-ws`. */
+/** A client that keeps a WebSocket open with the retries of `graphql-ws`. */
 function keepSocket(url: string, token: string) {
   const problems: string[] = [];
   const authorization = `token ${token}`;
@@ -194,8 +194,8 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       expect(subscriptions.toSorted((one, other) => one - other)).toEqual([0, 0, 0, 16]);
       for (const { leave } of tabs) leave();
 
-      // Polls in flight delay no caller.
-      const held = TOKENS.map((token) => keepStream(url, token, HELD));
+      // Polls in flight must not delay other callers.
+      const stalled = TOKENS.map((token) => keepStream(url, token, STALLED));
       const clients = Array.from({ length: 24 }, (_, at) => [
         keepStream(url, tokenOf(at)),
         keepSocket(url, tokenOf(at)),
@@ -204,12 +204,12 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       const before = clients.map(({ events }) => events);
       const stop = keepAsking(url, 40);
       expect(await replicas.roll()).toEqual([0, 0, 0, 0]);
-      // All were connected to a replica that went.
+      // Every client was connected to a replica that has ended.
       await allReported(clients, before);
       expect(await stop()).toEqual([]);
-      expect([...clients, ...held].flatMap(({ problems }) => problems)).toEqual([]);
-      // Before their gateways end with the test.
-      for (const { leave } of [...clients, ...held]) leave();
+      expect([...clients, ...stalled].flatMap(({ problems }) => problems)).toEqual([]);
+      // The clients leave before their gateways end with the test.
+      for (const { leave } of [...clients, ...stalled]) leave();
     },
   );
 
@@ -229,7 +229,7 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       for (const token of [...tokens, ...tokens]) expect(await ask(token)).toBe(RIGHT);
       expect(tokens.map((token) => replicasOf(token).length)).toEqual(tokens.map(() => 1));
       expect(new Set(tokens.flatMap(replicasOf))).toEqual(new Set(replicas.ports));
-      // Without a token the address decides.
+      // Without a token, the address selects the replica.
       const typename = `rungraph_operations_total{type="query",code="OK"}`;
       const before = await replicas.metric(typename);
       for (let round = 0; round < 8; round++) await post(url, null, "{ __typename }");

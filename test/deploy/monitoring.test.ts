@@ -17,7 +17,7 @@ const alerts = parse(read("alerts.yaml")) as {
   groups: readonly { rules: readonly { alert: string; expr: string }[] }[];
 };
 
-/** Metrics of others: of Prometheus itself, and of kube-state-metrics. */
+/** Metrics of other exporters: Prometheus itself and kube-state-metrics. */
 const OTHERS = ["up", "kube_deployment_spec_replicas", "kube_deployment_status_replicas_ready"];
 
 const GROUPING = /\b(?:by|without|on|ignoring|group_left|group_right) ?\(([^)]*)\)/g;

@@ -10,7 +10,7 @@ import { type BalancerName, isInstalled, runBalancer } from "../support/run-bala
 const ROOT = new URL("../../", import.meta.url);
 const NAMES: readonly BalancerName[] = ["nginx", "haproxy"];
 
-/** The files of `deploy/`, and the blocks of code in the documentation, with the place of each. */
+/** The files of `deploy/` and the code blocks of the documentation, each with its location. */
 function samples(): { readonly place: string; readonly text: string }[] {
   const filesIn = (folder: string) =>
     readdirSync(new URL(folder, ROOT), { recursive: true, withFileTypes: true })
@@ -24,11 +24,11 @@ function samples(): { readonly place: string; readonly text: string }[] {
   return [...filesIn("deploy").map((place) => ({ place, text: read(place) })), ...blocks];
 }
 
-/** Marks a text as the configuration of a proxy: nginx, HAProxy, an ingress, Apache, Caddy, Envoy or Traefik. */
+/** Matches a configuration of a proxy: nginx, HAProxy, an ingress, Apache, Caddy, Envoy or Traefik. */
 const PROXY =
   /^\s*(?:proxy_pass |backend |kind: Ingress$|ProxyPass |reverse_proxy |route_config:|loadBalancer:)/m;
 
-/** Ways in which proxies set `X-Forwarded-For` and clear `Forwarded`, also a comment about the needs of a controller. */
+/** Ways in which proxies set `X-Forwarded-For` and clear `Forwarded`, including a comment for controllers that need another way. */
 const NAMES_CLIENT = /X-Forwarded-For|option forwardfor|kind: Ingress/;
 const CLEARS_OTHER = /proxy_set_header Forwarded "";|http-request del-header Forwarded|`Forwarded: ""`/;
 
@@ -43,7 +43,7 @@ test("each sample proxy sets one client header and clears the other", () => {
   expect(wrong.map(({ place }) => place)).toEqual([]);
 });
 
-/** Paths that need no token, so proxies must not serve them. */
+/** Paths that need no token, so a proxy must not expose them. */
 const OFF: readonly string[] = [PATHS.metrics, PATHS.alive, PATHS.ready];
 
 /** Every other path, and each endpoint with a slash. */
@@ -53,7 +53,7 @@ const SERVED = [
   `${PATHS.mcp}/`,
 ];
 
-test("each sample of a proxy passes on, or leaves out with a comment, each path of the gateway", () => {
+test("each sample proxy forwards each path of the gateway, or omits it with a comment", () => {
   const proxies = samples().filter(({ text }) => PROXY.test(text));
   const missing = proxies.map(({ place, text }) => {
     const comments = text.match(/#.*/g)?.join(" ") ?? "";
@@ -67,7 +67,7 @@ test("each sample of a proxy passes on, or leaves out with a comment, each path 
 });
 
 describe.each(NAMES.filter(isInstalled))("%s with its file in deploy/", (name) => {
-  test("clears Forwarded from clients, passes on long tokens, and listens on IPv6", async () => {
+  test("clears Forwarded from clients, forwards long tokens, and listens on IPv6", async () => {
     const service = await startFake(() => ({ json: { data: {} } }));
     const balancer = await runBalancer(name, Array<number>(4).fill(service.port));
     onTestFinished(balancer.stop);
@@ -94,7 +94,7 @@ describe.each(NAMES.filter(isInstalled))("%s with its file in deploy/", (name) =
     expect(seen.filter(({ headers }) => "forwarded" in headers)).toEqual([]);
   });
 
-  test("passes on each path of the gateway except those without a token", async () => {
+  test("forwards each path of the gateway except those without a token", async () => {
     const service = await startFake(() => ({ json: {} }));
     const balancer = await runBalancer(name, Array<number>(4).fill(service.port));
     onTestFinished(balancer.stop);

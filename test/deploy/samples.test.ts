@@ -11,7 +11,7 @@ import { KUSTOMIZE, parseYaml, readSample } from "./samples.ts";
 const ROOT = new URL("../../", import.meta.url);
 const UPSTREAM_URL = "https://tracker.example.com";
 
-/** The matches of a pattern in a text, as names and values. */
+/** The matches of a pattern in a string, as names and values. */
 const found = (text: string, pattern: RegExp): Record<string, string> =>
   Object.fromEntries([...text.matchAll(pattern)].map(([, name = "", value = ""]) => [name, value]));
 
@@ -28,7 +28,7 @@ const image = {
 const { gateway } = parseYaml("compose.yaml").services;
 const { services: replicas } = parseYaml("compose.replicas.yaml");
 
-/** The variables of a gateway when this service is set in the file of variables, with what the image adds. */
+/** The variables of a gateway with this service in its file of variables, including those of the image. */
 const composed = (
   service: { readonly environment: Readonly<Record<string, string>> },
   upstreamUrl: string,
@@ -44,7 +44,7 @@ const ofUnit = found(unit, /^(\w+)=(\d.*)$/gm);
 const { container, environment, template } = KUSTOMIZE;
 const [, pause] = container.lifecycle.preStop.exec.command;
 
-/** Environments, after how many seconds a gateway is killed, and its memory in megabytes. */
+/** Environments with the number of seconds until a gateway is killed, and its memory in megabytes. */
 const samples = [
   ...Object.entries({ "compose.yaml": gateway, "compose.replicas.yaml": replicas["gateway-1"] }).map(
     ([name, service]) => ({
@@ -72,7 +72,7 @@ test.each(samples)("$name has valid settings, drain time, and half its memory as
   const { NODE_ENV: _, NODE_OPTIONS: options, ...settings } = sample.environment;
   expect(SETTINGS).toEqual(expect.arrayContaining(Object.keys(settings)));
   const config = readConfig({ ...sample.environment });
-  // Without it a demo would be started.
+  // Without it, the gateway would start a demo.
   expect(config.UPSTREAM_URL?.href).toBe(`${UPSTREAM_URL}/`);
   expect(Number.parseInt(sample.seconds, 10) * 1_000).toBeGreaterThan(config.DRAIN_TIMEOUT_MS);
   const [, heap] = /^--max-old-space-size=(\d+)$/.exec(options ?? "") ?? [];

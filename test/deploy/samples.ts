@@ -7,7 +7,7 @@ export const DEPLOY = new URL("../../deploy/", import.meta.url);
 
 export const readSample = (path: string): string => readFileSync(new URL(path, DEPLOY), "utf8");
 
-/** The only document of a file. Throws when it is no YAML. */
+/** The only document of a YAML file. Throws if the file is not valid. */
 export function parseYaml(path: string) {
   const documents = parseAllDocuments(readSample(path), { strict: true, merge: true });
   expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
@@ -33,7 +33,7 @@ export const kustomizations = FOLDERS.map((name) => {
   return { folder, resources: resources as readonly string[], generators, named };
 });
 
-/** Pairs of a name and a value, as files of variables and literals have them. */
+/** Pairs of a name and a value, as in files of variables and in literals. */
 const pairs = (lines: readonly string[]): Record<string, string> =>
   Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
 
@@ -41,11 +41,11 @@ function kustomize() {
   const generators = kustomizations.flatMap((each) => each.generators);
   const inBase = (name: string) => parseYaml(`kustomize/base/${name}.yaml`);
   const { template } = inBase("deployment").spec;
-  /** Settings of the example, as its pods get them, and its secrets, each of which is a file there. */
+  /** Settings of the example, as its pods receive them, and its secrets, each of which is a file there. */
   const settings = pairs(generators.flatMap(({ literals = [] }) => literals));
   const secrets = pairs(readSample("kustomize/example/secrets.env").trim().split("\n"));
   const named = Object.entries(settings).filter(([name]) => !(name.replace(/_FILE$/, "") in secrets));
-  /** The same settings, with the certificate where it is in this folder and the secrets in variables. */
+  /** The same settings, with the certificate as a file in this folder and the secrets as variables. */
   const environment: Record<string, string> = {
     ...Object.fromEntries(named),
     ...secrets,

@@ -24,7 +24,7 @@ const diffs = readPage("CONTRIBUTING.md").blocks.flatMap(({ language, text }) =>
   language === "diff" ? text.split(/^\+{3} /m).slice(1) : [],
 );
 
-/** Applies what a diff says of one file. Own code: `git apply` wants line numbers, which a page would get wrong. */
+/** Applies the part of a diff that changes one file. `git apply` would need line numbers, which a page would get wrong. */
 function apply(part: string, folder: string): void {
   const [path = "", ...lines] = part.trimEnd().split("\n");
   const textOf = (left: string) =>
@@ -32,7 +32,7 @@ function apply(part: string, folder: string): void {
   const file = join(folder, path);
   const isNew = textOf("+") === "";
   if (isNew && existsSync(file)) throw new Error(`${path}: expected a new file`);
-  // A line that the recipe changes may have become what it should be by another change.
+  // Another change may already have changed the line as the recipe does.
   if (!isNew && part.includes("\n-") && readFileSync(file, "utf8").includes(textOf("-"))) return;
   const [before, after, ...others] = isNew ? ["", ""] : readFileSync(file, "utf8").split(textOf("+"));
   if (after === undefined || others.length > 0)
@@ -40,7 +40,7 @@ function apply(part: string, folder: string): void {
   writeFileSync(file, before + textOf("-") + after);
 }
 
-/** A copy of the code to which all recipes were applied, and which the compiler and the linter accept. */
+/** A copy of the code to which all recipes were applied. The compiler and the linter accept it. */
 let folder = "";
 beforeAll(() => {
   folder = createFolder("recipes-");
@@ -82,7 +82,7 @@ test("the field, endpoint and subscription from CONTRIBUTING's recipes work", as
   events.leave();
 });
 
-test("CONTRIBUTING's kind works where a profile has it; its endpoint is unavailable", async () => {
+test("CONTRIBUTING's kind works if a profile has it; its endpoint is unavailable", async () => {
   const notebook = { id: 7, unique_name: "ada.mnist.notebooks.7", last_status: "running", build_job: null };
   const service = await startFake(({ path }) => {
     if (path.includes("/notebook-7")) return { json: { ...notebook, node_scheduled: "gpu-1" } };

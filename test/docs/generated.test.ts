@@ -14,6 +14,6 @@ test("each generated part of the documentation is on exactly one page", () => {
   expect(pages.flatMap(({ parts }) => parts).toSorted()).toEqual(Object.keys(PARTS).toSorted());
 });
 
-test("docs/llms.txt names each page and what it is about (npm run docs)", () => {
+test("docs/llms.txt describes each page (npm run docs)", () => {
   expect(readFileSync(LLMS_FILE, "utf8")).toBe(makeLlmsFile());
 });

@@ -8,7 +8,9 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const OXLINT = join(ROOT, "node_modules/.bin/oxlint");
 const CONFIG = join(ROOT, "tools/linear/oxlintrc.json");
 
-/** Most are of 1.0.0: each search begins again behind a word or a character, or two parts of it can take the same digits. */
+/**
+ * Most of them are from 1.0.0: the search starts again after a word or a character, or two parts of the expression match the same digits.
+ */
 const QUADRATIC = [
   String.raw`/((?:cannot represent|Expected|expected) [^:{["]*): *["{[].*$/s`,
   String.raw`/(got invalid value) (.*)(; [A-Z].*)$/s`,
@@ -37,7 +39,7 @@ test("rejects non-linear or runtime-only regular expressions unless a comment gi
   const args = ["--config", CONFIG, "--format", "json", file];
   const { stdout, status } = spawnSync(OXLINT, args, { encoding: "utf8" });
   expect(status).toBe(1);
-  // Safe: that is the format of its reports.
+  // Safe: its reports have this format.
   const { diagnostics } = JSON.parse(stdout) as Report;
   const expected = "Expected an expression that is linear in its text, got";
   expect(diagnostics.map(({ message }) => message)).toEqual([

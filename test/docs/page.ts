@@ -8,14 +8,14 @@ export interface Block {
   readonly line: number;
   readonly language: string;
   readonly text: string;
-  /** The file that it is the content of: the paragraph before the block begins with its name and ends with a colon. */
+  /** The file whose content the block is: the preceding paragraph begins with its name and ends with a colon. */
   readonly file: string | null;
 }
 
 export interface Page {
   readonly text: string;
   readonly blocks: readonly Block[];
-  /** The page whose folder this one goes on in. */
+  /** The page in whose folder this page continues. */
   readonly goesOnFrom: string | null;
 }
 

@@ -13,7 +13,7 @@ const RUN = [
 
 const blocks = RUN.flatMap((page) => readPage(page).blocks);
 
-/** Operations, each with the answer and the requests that follow it, where they do. */
+/** Operations, each with the response and the requests that follow it on the page, if any. */
 const operations = blocks.flatMap((block, at) => {
   if (block.language !== "graphql") return [];
   const behind = blocks.slice(at + 1, at + 3).filter(({ page }) => page === block.page);
@@ -42,7 +42,7 @@ test.each(operations)(
   },
 );
 
-/** Settings, and perhaps the command that starts a gateway with them. A server of the reader's own cannot be reached from here. */
+/** Settings, and the command that starts a gateway with them, if there is one. A server of the reader cannot be reached from here. */
 const settings = blocks.flatMap(({ language, page, text }) => {
   const [, name = "", , value = ""] = /^(\w+)=(["']?)(.*?)\2(?: npm start)?\n$/.exec(text) ?? [];
   return language !== "sh" || name === "" || name === "UPSTREAM_URL" ? [] : [{ page, name, value }];

@@ -5,7 +5,7 @@ import { startGatewayProcess } from "../support/gateway-process.ts";
 import { globalId } from "../support/ids.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 
-/** A span as OTLP/HTTP sends it as JSON, as far as it is read here. */
+/** A span as OTLP/HTTP sends it in JSON, with the fields that this test reads. */
 interface Span {
   readonly traceId: string;
   readonly spanId: string;
@@ -22,7 +22,7 @@ interface Sent {
 /** Kinds by their numbers in OTLP. */
 const KINDS = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT"];
 
-/** A span of the caller's, with a trace of its own for each request. */
+/** A span of the caller, with a separate trace for each request. */
 const CALLER = "00f067aa0ba902b7";
 
 const [USERS, JOB] = ["GET users/", "GET {owner}/{project}/jobs/{id}/"];
@@ -31,8 +31,8 @@ const LOGS = "GET {owner}/{project}/jobs/{id}/logs";
 const LOG_ID = globalId("Job:ada/mnist/3");
 
 /**
- * The gateway as a process that loads this file of OpenTelemetry first, a collector that it sends to, and a service with one
- * user, one job with a log, and no builds.
+ * The gateway as a process that first loads this file of OpenTelemetry, the collector that receives its spans, and a service with one user,
+ * one job with a log, and no builds.
  */
 async function startTraced(file: string) {
   const service = await startRecords({
@@ -62,7 +62,7 @@ async function startTraced(file: string) {
       traceparent: `00-${traceId}-${CALLER}-01`,
     };
     await (await fetch(gateway.url + path, { ...options, headers })).text();
-    // Until no span's parent is missing.
+    // Waits until the parents of all spans have arrived.
     await vi.waitUntil(() => {
       const known = new Set([CALLER, ...spansOf(traceId).map(({ spanId }) => spanId)]);
       const parents = spansOf(traceId).map(({ parentSpanId }) => parentSpanId);
@@ -71,7 +71,7 @@ async function startTraced(file: string) {
     const spans = spansOf(traceId);
     return {
       spans,
-      /** The trace context of the requests to the service. */
+      /** The trace context of the upstream requests. */
       sent: service
         .seen()
         .map(({ headers: { traceparent } }) => `${traceparent}`)
@@ -79,7 +79,7 @@ async function startTraced(file: string) {
         .toSorted(),
       sentBy: (each: readonly { readonly spanId: string }[]) =>
         each.map(({ spanId }) => `00-${traceId}-${spanId}-01`).toSorted(),
-      /** The one span of a kind and name. */
+      /** The only span of a kind and name. */
       only: (kind: string, name: string) => {
         const [span, ...others] = spans.filter((each) => KINDS[each.kind] === kind && each.name === name);
         if (!span || others.length > 0) throw new Error(`one ${kind} ${name} in ${JSON.stringify(spans)}`);
@@ -104,7 +104,7 @@ test("with HTTP instrumentation, a caller's trace continues through the gateway 
   expect(page.spans).toHaveLength(6);
   expect(server.parentSpanId).toBe(CALLER);
   expect(operation).toMatchObject({ parentSpanId: server.spanId, isError: true });
-  // A second value in the header would be behind a comma.
+  // A second value in the header would follow a comma.
   expect(page.sent).toEqual(page.sentBy(upstream));
   expect(upstream).toEqual(
     [USERS, LOGS, JOB, BUILD].map((name) => ({

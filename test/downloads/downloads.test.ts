@@ -5,7 +5,7 @@ import { LOG_CALL, LOG_ROUTE } from "../support/logs.ts";
 import FAILURES from "./failures.json" with { type: "json" };
 import LOG_NAMES from "./log-names.json" with { type: "json" };
 import REFUSED from "./refused.json" with { type: "json" };
-import { errorsIn, RUN, startDownloads } from "./taking.ts";
+import { errorsIn, RUN, startDownloads } from "./download-client.ts";
 
 const URLS = `{
   experiment(id: "ada.mnist.42") { logsUrl outputsUrl }
@@ -89,15 +89,18 @@ describe("a download", () => {
     });
   });
 
-  test.each(REFUSED)("$what returns $status and sends nothing", async ({ id, path, status, code, says }) => {
-    const { take, service } = await startDownloads(undefined, {});
-    const answer = await take({}, `${id.includes(":") ? globalId(id) : id}/${path}`);
-    expect(answer.status).toBe(status);
-    expect(errorsIn(answer.body)).toEqual([
-      { message: expect.stringMatching(says), extensions: expect.objectContaining({ code }) },
-    ]);
-    expect(service.calls()).toEqual([]);
-  });
+  test.each(REFUSED)(
+    "$case returns $status and sends nothing",
+    async ({ id, path, status, code, message }) => {
+      const { take, service } = await startDownloads(undefined, {});
+      const answer = await take({}, `${id.includes(":") ? globalId(id) : id}/${path}`);
+      expect(answer.status).toBe(status);
+      expect(errorsIn(answer.body)).toEqual([
+        { message: expect.stringMatching(message), extensions: expect.objectContaining({ code }) },
+      ]);
+      expect(service.calls()).toEqual([]);
+    },
+  );
 
   test("without a token returns 401 and sends nothing", async () => {
     const { take, service } = await startDownloads();

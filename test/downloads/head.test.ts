@@ -3,9 +3,9 @@ import { openRaw } from "../http/raw-socket.ts";
 import type { FakeResponse } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { startEndless } from "../support/logs.ts";
-import { RUN, startDownloads } from "./taking.ts";
+import { RUN, startDownloads } from "./download-client.ts";
 
-const TOLD: FakeResponse = {
+const FILE: FakeResponse = {
   text: "0123456789",
   headers: { "content-length": "10", etag: '"v1"', "accept-ranges": "bytes" },
 };
@@ -16,7 +16,7 @@ describe("HEAD of a download", () => {
     ["outputs", "ada/mnist/experiments/42/outputs/download"],
     ["files?path=a", "ada/mnist/experiments/42/outputs/files?path=a"],
   ])("returns the headers of GET without a body: %s", async (path, call) => {
-    const { take, service } = await startDownloads(() => TOLD);
+    const { take, service } = await startDownloads(() => FILE);
     const got = await take({}, `${RUN}/${path}`);
     expect(got).toMatchObject({ status: 200, body: "0123456789", headers: { "content-length": "10" } });
     expect(await take({}, `${RUN}/${path}`, "HEAD")).toEqual({ ...got, body: "" });
@@ -25,7 +25,7 @@ describe("HEAD of a download", () => {
 
   test.each<[string, FakeResponse]>([
     ["404", { status: 404, json: { detail: "Not found." } }],
-    // Only the body tells that nobody is signed in.
+    // Only the body shows that the token is invalid.
     ["401", { status: 403, json: { detail: "Invalid token." } }],
     ["503", { status: 503, json: {}, headers: { "retry-after": "7" } }],
   ])("returns the status of a failed GET: %s", async (status, reported) => {
@@ -36,7 +36,7 @@ describe("HEAD of a download", () => {
   });
 
   test("describes the whole file, whatever range is requested", async () => {
-    const { take, service } = await startDownloads(() => TOLD);
+    const { take, service } = await startDownloads(() => FILE);
     expect(await take({ range: "bytes=2-5" }, undefined, "HEAD")).toMatchObject({ status: 200, body: "" });
     expect(service.seen()[0]?.headers).not.toHaveProperty("range");
   });
@@ -52,7 +52,7 @@ describe("HEAD of a download", () => {
   });
 
   test("leaves its connection ready for the next request", async () => {
-    const { url } = await startDownloads(() => TOLD);
+    const { url } = await startDownloads(() => FILE);
     const { write, statuses } = await openRaw(url);
     const head = `/downloads/${RUN}/outputs HTTP/1.1\r\nHost: a\r\nAuthorization: token t0ken\r\n\r\n`;
     await write(`HEAD ${head}`);

@@ -5,7 +5,7 @@ import type { Answer } from "../support/gateway.ts";
 import { detail, html } from "../support/replies.ts";
 import NAMES from "./names.json" with { type: "json" };
 import QUERIES from "./queries.json" with { type: "json" };
-import { errorsIn, RUN, startDownloads } from "./taking.ts";
+import { errorsIn, RUN, startDownloads } from "./download-client.ts";
 
 const TREE = "ada/mnist/experiments/42/outputs/tree";
 const FILES = "ada/mnist/experiments/42/outputs/files";
@@ -105,7 +105,7 @@ describe("the output files of a run", () => {
   });
 });
 
-/** Texts that are not a relative path of plain segments. */
+/** Strings that are not a relative path of plain segments. */
 const BAD_PATHS = [
   ..."..|.|../x|a/../../x|a/./b|/etc/passwd|//etc|a//b|a/|a\\..\\b|a\0b|a\nb|a\u0085b".split("|"),
   "ü".repeat(400),

@@ -1,6 +1,6 @@
 import graphql from "@graphql-eslint/eslint-plugin";
 
-// npx --prefix test/ecosystem eslint --config test/ecosystem/eslint.config.js schema examples/runs/src
+// Run with: npx --prefix test/ecosystem eslint --config test/ecosystem/eslint.config.js schema examples/runs/src
 
 const EXAMPLE = "examples/runs/src/*.{ts,tsx}";
 const schema = "schema/schema.graphql";
@@ -12,7 +12,7 @@ directive @key(fields: String!) repeatable on OBJECT | INTERFACE
 directive @shareable on OBJECT | FIELD_DEFINITION
 `;
 
-/** In each project the names of operations are unique. */
+/** Separate projects, because names of operations are unique only within each. */
 const graphQLConfig = {
   projects: {
     subgraph: { schema: ["schema/subgraph.graphql", FEDERATION] },
@@ -24,7 +24,7 @@ const graphQLConfig = {
 const rulesOf = (name) => graphql.configs[`flat/${name}`].rules;
 const rule = (name, value) => ({ [`@graphql-eslint/${name}`]: value });
 
-/** Values: they belong to their parent, and a cache that kept them by an id of their own would mix them up. */
+/** Values belong to their parent. A cache that stored them by an id of their own would mix them up. */
 const VALUES = [
   "ActiveRun",
   "ActiveRuns",
@@ -88,16 +88,16 @@ export default [
         // Pages, payloads and the results in payloads have no identity either.
         { exceptions: { types: VALUES, suffixes: ["Connection", "Edge", "Payload", "RunResult"] } },
       ]),
-      // `experimentGroup`, `groupType` and `username` are the service's words, and `group` would be one more name for a `Group`.
+      // The service uses the words `experimentGroup`, `groupType` and `username`. `group` would be another name for a `Group`.
       ...rule("no-typename-prefix", "off"),
-      // Lists of the service go forward only.
+      // Lists of the service can only be read forward.
       ...rule("relay-arguments", ["error", { includeBoth: false }]),
       ...rule("relay-edge-types", [
         "error",
         {
-          // `nodes` beside `edges` saves a level, as GitHub has it; lists such as `tags` come whole with their record.
+          // `nodes` beside `edges` saves a level, as at GitHub. Lists such as `tags` arrive complete with their record.
           listTypeCanWrapOnlyEdgeType: false,
-          // The interface is `Entity`, and `Node` with `TYPE_NAMES=relay`; entries of a record cannot be looked up.
+          // The interface is `Entity`, or `Node` with `TYPE_NAMES=relay`. Entries of a record cannot be looked up.
           shouldImplementNode: false,
         },
       ]),
@@ -105,7 +105,7 @@ export default [
   },
   {
     files: [EXAMPLE],
-    // The documents in the code; the code itself has a linter.
+    // The documents in the code. The code itself has another linter.
     processor: {
       ...graphql.processor,
       preprocess: (text, file) =>
@@ -117,7 +117,7 @@ export default [
     rules: rulesOf("operations-recommended"),
   },
   {
-    // Agents read these answers once, no cache keeps them, and each id would take room of what an agent can read.
+    // Agents read these responses once and no cache keeps them. Each id would use up tokens of the agent.
     files: ["schema/operations/{32,33,35,38,39}-*.graphql"],
     rules: rule("require-selections", "off"),
   },

@@ -8,18 +8,18 @@ import { nullAt } from "../support/incremental.ts";
 import { EXISTING_ROOTS, listOperation, operation, ROOTS, VARIABLES } from "../support/random-operations.ts";
 import { referencePlanner } from "./reference-planner.ts";
 
-/** Fields whose values differ from one moment to the next. */
+/** Fields whose values change over time. */
 const LEFT_OUT = new Set(["durationSeconds", "ExperimentJob.logs"]);
 
 /**
- * The text of a response without the values that differ between requests. Of a null that was propagated from below only the path is kept:
- * its reported errors depend on which field failed first.
+ * A response without the values that differ between requests. For a null that propagated from a child, only the path is kept: its errors
+ * depend on which field failed first.
  */
 function comparable(document: string, { data, errors = [] }: Answer<object>): string {
   const reported = errors.map((error) => {
     const { path = [], locations = [] } = error;
     const place = nullAt(data, path);
-    // Errors of one failure are merged into one, whose path is the null's and whose location is a field below it.
+    // Errors of one failure are merged into one. Its path is that of the null, and its location that of a field below it.
     const [{ column = 1 } = {}] = locations;
     const isOfField = document.startsWith(`${path.findLast(isName)}`, column - 1);
     const isBelow = place.length < path.length || (path.length > 0 && !isOfField);
@@ -66,7 +66,7 @@ test("a response key called __proto__ works like any other", async () => {
 test.each([0, 0.1, 0.5])(
   "lists with shared records match graphql-js with %d of addresses failing",
   async (share) => {
-    // Without lists by ids: the gateway remembers for a while that the service refused such a list.
+    // Without lists by ids: the gateway remembers for a while that the service rejected such a list.
     const ask = await startBoth(share, { UPSTREAM_PROFILE: "polyaxon-0.2" }, true);
     await fc.assert(
       fc.asyncProperty(listOperation({ leftOut: LEFT_OUT, depth: 3 }), async (document) => {
@@ -78,7 +78,7 @@ test.each([0, 0.1, 0.5])(
   },
 );
 
-// Requests are not compared here: a failure cancels the unnecessary ones, early or late.
+// Requests are not compared here: a failure cancels unnecessary requests, early or late.
 test.each([0, 0.1, 0.5])(
   "responses with missing records match graphql-js with %d of addresses failing",
   async (share) => {

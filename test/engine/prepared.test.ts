@@ -5,7 +5,7 @@ import WRONG from "./wrong-documents.json" with { type: "json" };
 
 const schema = buildSchema("type Query { a: Int, of(b: Int): Int }");
 
-/** Reads documents as if they came in requests. */
+/** Reads documents as if they arrived in requests. */
 function open() {
   const documents = createDocuments({
     schema,

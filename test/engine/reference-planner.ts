@@ -85,7 +85,7 @@ function compilationOf({ schema, fragments, variableValues }: GraphQLResolveInfo
   });
 }
 
-/** The selections below a field, found by walking the names of its selection set. */
+/** The selections below a field, found by following the names of its selection set. */
 function isSelectedIn(info: GraphQLResolveInfo): IsSelected {
   const below = (nodes: readonly FieldNode[], [name, ...rest]: readonly string[]): boolean => {
     const found: FieldNode[] = [];

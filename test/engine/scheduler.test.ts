@@ -8,7 +8,7 @@ import { yieldToEventLoop } from "../../src/util/event-loop.ts";
 import { InputError } from "../../src/errors.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
-import { reaches } from "../support/figures.ts";
+import { reaches } from "../support/metrics.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 import { openSocket } from "../support/admission.ts";
@@ -16,11 +16,11 @@ import { post } from "../support/raw-requests.ts";
 
 const DOCUMENTS = 40;
 
-/** A valid subscription, of which no two are one text. */
+/** Valid subscriptions, all of them different. */
 const subscription = (number: number) => `subscription S${number} { runUpdated(id: "no id") { reason } }`;
 const query = (number: number) => `query Q${number} { gateway { version } }`;
 
-/** Sends documents at once, and calls back for each response. */
+/** Sends documents concurrently, and calls back for each response. */
 type Permit = (
   gateway: Pick<Gateway, "url">,
   numbers: readonly number[],
@@ -30,7 +30,7 @@ type Permit = (
 const webSocket =
   (token: string): Permit =>
   async (gateway, numbers, answered) => {
-    const { socket, tell } = await openSocket(gateway, { token });
+    const { socket, sendMessage } = await openSocket(gateway, { token });
     let count = 0;
     const all = new Promise<void>((resolve) => {
       socket.on("message", (message: Buffer) => {
@@ -39,11 +39,11 @@ const webSocket =
       });
     });
     for (const number of numbers)
-      tell({ type: "subscribe", id: `${number}`, payload: { query: subscription(number) } });
+      sendMessage({ type: "subscribe", id: `${number}`, payload: { query: subscription(number) } });
     await all;
   };
 
-/** A door that takes a request for each document. */
+/** Transports that accept a request for each document. */
 const http =
   (send: (url: string, number: number) => Promise<Response>): Permit =>
   async ({ url }, numbers, answered) => {
@@ -123,7 +123,7 @@ test("a task that throws does not stop the other pending tasks", async () => {
   expect(done).toEqual(["first", "third"]);
 });
 
-test("each task waiting for the event loop continues in its own turn", async () => {
+test("each task waiting for the event loop continues in its own tick", async () => {
   const order: string[] = [];
   const waiting = ["first", "second"].map((name) => yieldToEventLoop().then(() => order.push(name)));
   await tick();
@@ -156,7 +156,7 @@ test("a caller with long tasks runs after callers with short ones", async () => 
     for (const number of [1, 2, 3])
       queue.add(() => {
         done.push(`${token} ${number}`);
-        // Each look at the clock takes ten milliseconds.
+        // Each read of the clock advances it by ten milliseconds.
         for (let look = 0; look < looks; look++) performance.now();
       });
   };
@@ -189,7 +189,7 @@ test("callers' steps alternate when each takes a time slice, until one stops", a
     });
   const [one, , other] = ["one", "stopped", "other"].map(run);
   expect(await Promise.all([one, other])).toEqual(["one", "other"]);
-  // The first step runs at once: nothing waits.
+  // The first step runs at once, because nothing waits.
   const begun = ["one 1", "one 2", "stopped 1", "other 1"];
   expect(done).toEqual([...begun, "one 3", "stopped 2", "other 2", "other 3"]);
 });

@@ -5,7 +5,7 @@ import { askIncrementally, merge } from "../support/incremental.ts";
 import { post as send } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 
-/** A list that cannot be null, with more ids than it takes, beside an experiment that is missing and one that is there. */
+/** A non-null list with more ids than allowed, beside an experiment that does not exist and one that does. */
 const QUERY = `query ($ids: [ID!]!) {
   there: experiment(id: "ada.mnist.42") { status }
   tooMany: entities(ids: $ids) { id }

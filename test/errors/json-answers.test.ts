@@ -15,7 +15,7 @@ async function start() {
   }));
   const { ask } = await startGateway({ upstream: service, env: { MAX_RESULT_BYTES: "100000000" } });
   return {
-    /** The value that the gateway reads from the JSON text of a key, or the code of the error. */
+    /** The value that the gateway reads from the JSON of a key, or the code of the error. */
     valueOf: async (text: string | Buffer) => {
       const bytes = typeof text === "string" ? Buffer.from(text) : text;
       reported = Buffer.concat([Buffer.from('{"id": 2, "declarations": {"it": '), bytes, Buffer.from("}}")]);
@@ -79,7 +79,7 @@ describe("an upstream response", () => {
     expect(await valueOf(`{ "text": "${text}", "number": NaN }`)).toEqual({
       value: { text: JSON.parse(`"${text}"`) as string, number: null },
     });
-    // In a time that grows with their square no test would end.
+    // If the time grew with the square of the length, no test would end.
     expect(await valueOf(`[NaN, "${text}`)).toBe("UPSTREAM_BAD_RESPONSE");
   });
 
@@ -95,7 +95,7 @@ describe("an upstream response", () => {
         .map((value) => written(value + 0)),
       fc.bigInt().map((value) => {
         const isKept = Number.isSafeInteger(Number(value));
-        // Before Node.js 21 it is a text.
+        // Before Node.js 21 it is a string.
         return { written: `${value}`, value: isKept || "rawJSON" in JSON ? Number(value) : `${value}` };
       }),
       fc.constantFrom(...WORDS).map((word) => ({ written: word, value: null })),

@@ -104,12 +104,12 @@ const PART = gzipSync(recordTextOf(900));
 
 test.each([
   ["a record beyond MAX_JSON_BYTES", jsonText(recordTextOf(1_001)), TOO_LONG],
-  ["one that is compressed to less", jsonText(LONG_GZIP, "gzip"), TOO_LONG],
-  ["compressed as no known server does", jsonText(brotliCompressSync(RECORD_TEXT), "br"), UNDECODED],
-  ["a part of gzip", jsonText(PART.subarray(0, -12), "gzip"), UNDECODED],
+  ["a record beyond MAX_JSON_BYTES, compressed to less", jsonText(LONG_GZIP, "gzip"), TOO_LONG],
+  ["compressed with an unusual coding", jsonText(brotliCompressSync(RECORD_TEXT), "br"), UNDECODED],
+  ["incomplete gzip", jsonText(PART.subarray(0, -12), "gzip"), UNDECODED],
   ["damaged gzip", jsonText(Buffer.from(PART).fill(7, 12, 30), "gzip"), UNDECODED],
   ["deflate that was never compressed", jsonText(RECORD_TEXT, "deflate"), UNDECODED],
-  ["in an encoding that nobody knows", jsonText(RECORD_TEXT, "constructor"), UNDECODED],
+  ["in an unknown encoding", jsonText(RECORD_TEXT, "constructor"), UNDECODED],
   ["compressed twice", jsonText(gzipSync(PART), "gzip, gzip"), UNDECODED],
 ])("a 200 response that is %s returns UPSTREAM_BAD_RESPONSE", async (_, reported, message) => {
   const { answer, calls } = await askOf(reported, LIMIT);

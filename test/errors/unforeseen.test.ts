@@ -18,7 +18,7 @@ describe("an unexpected exception is masked and logged", () => {
   test.each(["development", "test", "production"])("with NODE_ENV %s", async (environment) => {
     vi.stubEnv("NODE_ENV", environment);
     onTestFinished(() => void vi.unstubAllEnvs());
-    // A log that fails at the first warning stands for any slip of our own.
+    // A log that throws at the first warning represents any bug of the gateway.
     const lines: string[] = [];
     let failing = "warn";
     const log = pino(
@@ -63,13 +63,13 @@ describe("an unexpected exception is masked and logged", () => {
       at: expect.arrayContaining([expect.stringMatching(/^src\/observability\/event-log\.ts:\d+:\d+$/)]),
       msg: "unexpected error",
     });
-    // A command may have been done, no matter which part fails here.
+    // A command may have been executed, whichever part fails here.
     const query = `mutation { restartExperiment(id: "ada.mnist.42") { experiment { status } } }`;
     const command = await post(`${url}/graphql`, { query }, { authorization: `token ${SECRET_TOKEN}` });
     expect(await command.json()).toMatchObject({
       errors: [{ extensions: { code: "UPSTREAM_BAD_RESPONSE", outcome: "unknown" } }],
     });
-    // Nor is anybody left waiting: behind the operation its line is written.
+    // The connection must close even if the log fails after the operation.
     failing = "info";
     await expect(post(`${url}/graphql`, { query: ASK_STATUS })).rejects.toThrow("fetch failed");
     expectNothingLeaked({}, lines.join(""), service.url);

@@ -14,7 +14,7 @@ const startBroken = () =>
   });
 
 describe("an export", () => {
-  // Safe: each has a title, a path and the beginning of the message.
+  // Safe: each case has a title, a path and the beginning of the message.
   test.each(REFUSED as unknown as readonly (readonly [string, string, string])[])(
     "%s returns 400 and sends nothing",
     async (_, path, message) => {
@@ -78,7 +78,7 @@ describe("an export", () => {
       vary: "accept-encoding",
       "x-total-count": "5",
     });
-    // Read as what it says it is.
+    // Reads the body as the declared content type.
     expect(await response.text()).toBe(
       `uniqueName\r\n${ROWS.map(({ unique_name }) => `${unique_name}\r\n`).join("")}`,
     );
@@ -109,7 +109,7 @@ test("an export with circular page links ends and does not look complete", async
 
 test("an export stops reading and releases its permit when the caller disconnects", async () => {
   const { get, logged, url, calls } = await startExports(
-    // The last page never comes.
+    // The response for the last page never arrives.
     (seen) => (seen.path.includes("offset=4") ? new Promise<never>(() => {}) : pageOf(ROWS, seen)),
     { MAX_PAGE_SIZE: "2" },
   );

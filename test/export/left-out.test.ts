@@ -3,7 +3,7 @@ import { BROKEN, PROJECT, query, readable, row, startExports } from "../support/
 import { pageOf, type Seen, type FakeResponse } from "../support/fake.ts";
 import { withDeadline } from "../support/long-timeout.ts";
 
-/* Runs that cannot be read: one does not end an export of many. */
+/* Runs that cannot be read. One of them does not end an export of many runs. */
 
 const RUNS = [1, 2, 3, 4, 5].map((id) => row(id, { started_at: null }));
 
@@ -14,13 +14,13 @@ const recordings = (count: number) =>
     values: { loss: index },
   }));
 
-/** The experiment whose metrics a request asks for; null where it asks for something else. */
+/** The experiment whose metrics a request reads; null for any other request. */
 const measuredIn = ({ path }: Seen): number | null => {
   const id = /experiments\/(\d+)\/metrics/.exec(path)?.[1];
   return id === undefined ? null : Number(id);
 };
 
-/** Runs with a metric record each, but for those whose metrics are answered otherwise. */
+/** Runs with one metric record each. Some have another response for their metrics. */
 const startMeasured = (
   reported: Readonly<Record<number, (seen: Seen) => FakeResponse>>,
   env: Record<string, string> = {},
@@ -36,7 +36,7 @@ const failing = (status: number) => (): FakeResponse => ({
   json: { detail: status === 404 ? "Not found." : "canary" },
 });
 
-/** The page of records that a request asks for; without a limit all of them. */
+/** The page of records that a request selects. Without a limit, all of them. */
 const listed =
   (rows: readonly object[]) =>
   (seen: Seen): FakeResponse =>
@@ -178,7 +178,7 @@ describe("an export of metrics", () => {
     });
   });
 
-  test("reports where a run's metrics end early", async () => {
+  test("reports a run whose metrics end early", async () => {
     const rows = recordings(3_000);
     const list = listed(rows);
     const { get } = await startMeasured(

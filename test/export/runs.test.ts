@@ -11,7 +11,7 @@ const SORT = "sort=created_at%2C-updated_at";
 const LIST = "GET ada/mnist/experiments";
 const PAGES = ["", "&offset=2", "&offset=4"].map((offset) => `${LIST}?${SORT}&limit=2${offset}`);
 
-/** The lines of a file, each without its end. */
+/** The lines of a file, without their line ends. */
 const lines = (text: string): string[] => {
   expect(text.endsWith("\r\n")).toBe(true);
   return text.slice(0, -2).split("\r\n");
@@ -74,7 +74,7 @@ describe("runs as CSV", () => {
   ])("in CSV with %j begin with the mark %j", async (parameter, mark) => {
     const { get } = await startExports([row(1, { description: "ä" })]);
     const response = await get(`${PROJECT}/runs.csv?columns=description${parameter}`);
-    // `text()` would remove the mark.
+    // `text()` would remove the byte order mark.
     const text = Buffer.from(await response.arrayBuffer()).toString();
     expect(text).toBe(`${mark}description\r\nä\r\n`);
   });
@@ -87,14 +87,14 @@ describe("runs as CSV", () => {
     expect(inOrder()).toEqual([`${LIST}?group=5&${SORT}&limit=500`, "GET ada/mnist/groups/5/"]);
   });
 
-  test.each(LISTS)("can have $what, as in GraphQL", async ({ parameters, asked }) => {
+  test.each(LISTS)("can have $case, as in GraphQL", async ({ parameters, asked }) => {
     const { get, calls } = await startExports([row(1)]);
     const response = await get(`${PROJECT}/runs.csv${query({ ...parameters, columns: "uniqueName" })}`);
     expect(await response.text()).toBe("uniqueName\r\nada.mnist.1\r\n");
     expect(calls()).toEqual([`${LIST}?${asked}&limit=500`]);
   });
 
-  test("are scanned where the server cannot compare parameters, without a total count", async () => {
+  test("are scanned if the server cannot compare parameters, without a total count", async () => {
     const rows = [1, 2, 3, 4, 5].map((id) => row(id, { declarations: { lr: id } }));
     const { get, inOrder } = await startExports(rows, { MAX_PAGE_SIZE: "2", MAX_SCANNED_ROWS: "2" });
     const filter = { parameters: [{ name: "lr", atLeast: 3 }] };
@@ -112,7 +112,7 @@ describe("runs as CSV", () => {
     expect(text).toBe(`${columns}\r\n${CELLS.map(({ cell }) => cell).join()}\r\n`);
   });
 
-  test.each(COLUMNS)("$what", async ({ declarations, columns, text }) => {
+  test.each(COLUMNS)("$case", async ({ declarations, columns, text }) => {
     const { get } = await startExports(
       declarations.map((each, index) => row(index + 1, { declarations: each })),
     );

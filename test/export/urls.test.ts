@@ -28,7 +28,7 @@ const download = async (url: string): Promise<string> => {
   return response.text();
 };
 
-/** The two runs whose parameter the gateway has to compare itself, and a third one. */
+/** The two runs whose parameter the gateway must compare itself, and a third one. */
 const RUNS = [
   row(1, { tags: ["a&b=c"], declarations: { "a,b": 0.5 } }),
   row(2, { tags: ["ü#?+"], declarations: { "a,b": 0.5 } }),
@@ -55,8 +55,8 @@ test("the URL of experiments with arguments downloads their rows", async () => {
   expect(await download(experimentsUrl)).toBe(
     `{"uniqueName":"ada.mnist.1","parameter.a,b":0.5}\n{"uniqueName":"ada.mnist.2","parameter.a,b":0.5}\n`,
   );
-  const said = "status:failed,tags:~ü#?+,created_at:>=2026-01-01,commit:a b";
-  const parameters = new URLSearchParams({ sort: "-created_at,-updated_at", query: said, limit: "500" });
+  const sentQuery = "status:failed,tags:~ü#?+,created_at:>=2026-01-01,commit:a b";
+  const parameters = new URLSearchParams({ sort: "-created_at,-updated_at", query: sentQuery, limit: "500" });
   expect(inOrder()).toEqual([`GET ada/mnist/experiments?${parameters}`]);
 });
 

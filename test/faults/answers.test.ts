@@ -10,14 +10,14 @@ import { NO_DEADLINES } from "../support/long-timeout.ts";
 import { jsonText } from "../support/one-read.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 
-/** A gateway before a service that has one answer for everything. */
+/** A gateway in front of a service that sends one response to every request. */
 const startWith = (text: string) => startBefore(() => jsonText(text));
 
 const times = (count: number, item: string) => Array<string>(count).fill(item).join(",");
 const namesOf = (count: number) =>
   Array.from({ length: count }, (_, index) => `"n${index}":${index}`).join(",");
 
-/** The places that were logged as values of another type. */
+/** The paths that were logged as values of another type. */
 const placesOf = (logged: string): string[] =>
   logged
     .trim()
@@ -47,7 +47,7 @@ describe("any number of values of a wrong type", () => {
     expect(placesOf(logged())).toEqual(["tags"]);
   });
 
-  test("beyond a thousand make a list unusable, and the first is reported", async () => {
+  test("above a thousand make a list unusable, and the first is reported", async () => {
     const page = (rows: number) => `{"results": [${times(rows, '{"id": 1, "status": 7, "message": 7}')}]}`;
     let text = page(500);
     const { ask } = await startBefore(() => jsonText(text), { MAX_PAGE_SIZE: "500" });
@@ -124,7 +124,7 @@ test("reports more than 10,000 metrics as an error, other objects as null", asyn
 });
 
 test("an error body that repeats long field names gets our own message", async () => {
-  // The error text, written out, is larger than the memory of the gateway.
+  // The error message, written out, would exceed the memory of the gateway.
   const deep = `{"${"k".repeat(160)}":`.repeat(190);
   const text = `${deep}[${times(9_000, '""')}]${"}".repeat(190)}`;
   const service = await startFake(() => ({ ...jsonText(text), status: 400 }));

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as nextTick } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startDemoGateway, still } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
@@ -23,7 +23,7 @@ const tooManySelected = (most: number) =>
     `Expected at most ${most} fields with fragments expanded and for each item of a list argument, got more.`,
   );
 
-/** Fragments each of which spreads the next one in four places: `Project { experiments jobs buildJobs groups }`. */
+/** Fragments, each of which spreads the next one at four paths: `Project { experiments jobs buildJobs groups }`. */
 const doubling = (levels: number) =>
   times(levels, (level) => {
     const next = level + 1 < levels ? `project { ...F${level + 1} }` : "id";
@@ -32,7 +32,7 @@ const doubling = (levels: number) =>
     return `fragment F${level} on Project { ${fields.join(" ")} }`;
   });
 
-/** A service that counts what it is asked and holds none of it. */
+/** A service without records that counts its requests. */
 const startEmpty = async (env: Record<string, string> = {}) => {
   const service = await startFake(() => undefined);
   return { service, ...(await startGateway({ upstream: service, env })) };
@@ -52,7 +52,7 @@ describe("the field limit counts selections with expanded fragments before execu
     expect(service.seen()).toEqual([]);
   });
 
-  test.each(SELECTED)("$what: $size", async ({ size, query, variables }) => {
+  test.each(SELECTED)("$case: $size", async ({ size, query, variables }) => {
     const within = await startEmpty({ MAX_FIELDS: String(size) });
     expect((await within.ask(query, variables)).errors ?? []).not.toMatchObject(tooManySelected(size));
     const beyond = await startEmpty({ MAX_FIELDS: String(size - 1) });
@@ -74,7 +74,7 @@ describe("the field limit counts selections with expanded fragments before execu
   });
 });
 
-/** An experiment whose log is this text. */
+/** An experiment with this log. */
 const startLog = async (log: string, env: Record<string, string> = {}) => {
   const service = await startFake(({ path }) => (path.includes("/logs") ? { text: log } : undefined));
   return startGateway({ upstream: service, env });
@@ -82,7 +82,7 @@ const startLog = async (log: string, env: Record<string, string> = {}) => {
 
 describe("a limit checked during completion", () => {
   test("accepts exactly the maximum number of lines", async () => {
-    // Beside the lines: `experiment`, `logs`, `lines`.
+    // The other fields are `experiment`, `logs` and `lines`.
     const { ask } = await startLog("\n".repeat(1_000), { MAX_RESULT_FIELDS: "1003" });
     const query = '{ experiment(id: "ada.mnist.42") { logs { lines } } }';
     expect(await ask(query)).toEqual({ data: { experiment: { logs: { lines: Array(1_000).fill("") } } } });
@@ -101,7 +101,7 @@ describe("a limit checked during completion", () => {
     });
     const page = (fields: string) =>
       `{ project(id: "ada.mnist") { experiments(first: 500) { nodes { ${fields} } } } }`;
-    // `project`, `experiments`, `nodes`; 500 items with a field each.
+    // The fields are `project`, `experiments` and `nodes`, and 500 items with one field each.
     expect(await ask(page("name"))).toMatchObject({
       data: { project: { experiments: { nodes: { length: 500 } } } },
     });
@@ -202,7 +202,7 @@ describe("a limit checked during completion", () => {
     );
     expect(errors[0]).toMatchObject({ path: ["a", 0], extensions: { code: "BAD_USER_INPUT" } });
     expect(data).toEqual({ a: Array(900).fill(null), b: Array(900).fill(null) });
-    // In pieces they are told once.
+    // With incremental delivery, each is reported once.
     const later = query.replace(/ }$/, " ... @defer { gateway { version } } }");
     expect(merge(await askIncrementally(url, { query: later, variables })).errors).toHaveLength(501);
   });
@@ -298,17 +298,17 @@ describe("execution yields to the event loop", () => {
     const { ask } = await startDemoGateway({ now: still, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     await ask(query);
     stopwatchRuns();
-    let turns = 0;
+    let ticks = 0;
     const counting = new AbortController();
     const count = async () => {
-      for (; !counting.signal.aborted; turns++) await turn();
+      for (; !counting.signal.aborted; ticks++) await nextTick();
     };
     const counted = count();
     const { errors } = await ask(query);
     counting.abort();
     await counted;
     expect(errors).toBeUndefined();
-    expect(turns).toBeGreaterThan(most);
+    expect(ticks).toBeGreaterThan(most);
   });
 
   test.each([
@@ -320,8 +320,8 @@ describe("execution yields to the event loop", () => {
     onTestFinished(() => void vi.useRealTimers());
     const looks = stopwatchRuns();
     const answer = ask('{ experiment(id: "ada.mnist.42") { logs(maxBytes: 20000) { lines } } }');
-    // The items take more than a thousand looks at the clock.
-    while (looks() < 150) await turn();
+    // Completing the items reads the clock more than a thousand times.
+    while (looks() < 150) await nextTick();
     vi.advanceTimersByTime(60_000);
     vi.advanceTimersByTime(ms);
     expect(await answer).toEqual(
@@ -357,7 +357,7 @@ describe("execution yields to the event loop", () => {
     onTestFinished(() => [clock, computed].forEach((spy) => spy.mockRestore()));
     const counting = new AbortController();
     const count = async () => {
-      for (; !counting.signal.aborted; inThisTick = 0) await turn();
+      for (; !counting.signal.aborted; inThisTick = 0) await nextTick();
     };
     const counted = count();
     const answer = await ask(`{ project(id: "ada.mnist") { experiments { nodes { cloningStrategy } } } }`);

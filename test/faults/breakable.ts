@@ -1,7 +1,7 @@
 import { onTestFinished, vi } from "vitest";
 import type { Seen, FakeResponse } from "../support/fake.ts";
 import { type Fault, startFaultServer } from "../support/fault-server.ts";
-import { say } from "./faults.ts";
+import { respondWith } from "./faults.ts";
 import { statusOf, upTo } from "../support/one-read.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { fakeClock } from "../support/fake-clock.ts";
@@ -18,20 +18,20 @@ export const BROKEN = "The service failed again and again and is not asked for a
 
 export const BREAKER = "UPSTREAM_UNAVAILABLE, again in 5";
 
-/** Ten seconds later their first reads do not count. */
+/** Milliseconds after which earlier reads no longer count for the circuit breaker. */
 const WINDOW_MS = 10_000;
 
-/** Verified callers, of whom half must fail so that no probe decides whether the circuit opens. */
+/** Verified callers. Half of them must fail for the circuit to open without a probe. */
 export const TEN_CALLERS = upTo(10).map((number) => `t0ken${number}`);
 
 /**
- * A gateway with a fake clock, in front of a service that can be broken. `many` reads `count` different experiments at once. `one` reads an
+ * A gateway with a fake clock, in front of a service that can fail. `many` reads `count` different experiments concurrently. `one` reads an
  * experiment as the next of these callers.
  */
 export async function startBreakable(env: Record<string, string> = {}, callers: readonly string[] = []) {
   const service = await startFaultServer(recordByItsId);
   const time = fakeClock();
-  // More requests of one caller than any test sends at once.
+  // The limit is higher than the number of concurrent requests of any test.
   const gateway = await startGateway({
     upstream: service,
     clock: time.clock,
@@ -54,15 +54,15 @@ export async function startBreakable(env: Record<string, string> = {}, callers: 
   return { service, gateway, one, many, pass };
 }
 
-/** `ok`, or the code of the first error, with how long to wait. */
+/** `ok`, or the code of the first error and `retryAfterSeconds`. */
 function verdictOf({ errors }: Answer<unknown>): string {
   if (!errors) return "ok";
   const { code, retryAfterSeconds } = errors[0]?.extensions ?? {};
   return retryAfterSeconds === undefined ? String(code) : `${code}, again in ${retryAfterSeconds}`;
 }
 
-/** Freezes the retry windows until the gateway's time passes. */
-export function holdWindows(): void {
+/** Freezes the retry windows until a test advances the gateway's clock. */
+export function freezeWindows(): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 5, 1, 12) });
   onTestFinished(() => void vi.useRealTimers());
 }
@@ -72,30 +72,30 @@ export const counted = (verdicts: readonly string[]) =>
     [...new Set(verdicts)].toSorted().map((each) => [each, verdicts.filter((one) => one === each).length]),
   );
 
-export const inTurn = async (count: number, act: () => Promise<string>): Promise<string[]> => {
+export const inSequence = async (count: number, act: () => Promise<string>): Promise<string[]> => {
   const verdicts: string[] = [];
-  for (let turn = 0; turn < count; turn++) verdicts.push(await act());
+  for (let round = 0; round < count; round++) verdicts.push(await act());
   return verdicts;
 };
 
 /** Makes the service hold its requests until `release`. */
-export function holdAll() {
-  const held: (() => void)[] = [];
+export function delayAll() {
+  const pending: (() => void)[] = [];
   let arrivals: (() => void)[] = [];
   const fault: Fault = ({ response, right }) => {
-    held.push(() => void say(right)({ response, right }));
+    pending.push(() => void respondWith(right)({ response, right }));
     for (const arrived of arrivals) arrived();
   };
   return {
     fault,
-    count: () => held.length,
-    /** Waits until at least `count` requests are held. */
+    count: () => pending.length,
+    /** Waits until at least `count` requests are pending. */
     arrived: async (count: number) => {
-      while (held.length < count) await new Promise<void>((resolve) => arrivals.push(resolve));
+      while (pending.length < count) await new Promise<void>((resolve) => arrivals.push(resolve));
       arrivals = [];
     },
     release: () => {
-      for (const answer of held.splice(0)) answer();
+      for (const answer of pending.splice(0)) answer();
     },
   };
 }

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { describe, expect, test, vi } from "vitest";
-import { BREAKER, BROKEN, counted, holdAll, inTurn, startBreakable, TEN_CALLERS } from "./breakable.ts";
+import { BREAKER, BROKEN, counted, delayAll, inSequence, startBreakable, TEN_CALLERS } from "./breakable.ts";
 import type { Fault, Trouble } from "../support/fault-server.ts";
-import { hang, reset, say } from "./faults.ts";
-import { metricOf, reaches } from "../support/figures.ts";
+import { hang, reset, respondWith } from "./faults.ts";
+import { metricOf, reaches } from "../support/metrics.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { OUTPUTS_OF_42, statusesOf, statusOf, upTo } from "../support/one-read.ts";
 import { LONG_TIMEOUT, withDeadline } from "../support/long-timeout.ts";
@@ -14,13 +14,13 @@ const startOfTen = (env: Record<string, string> = {}) => startBreakable(env, TEN
 
 describe("a repeatedly failing service", () => {
   test.each<[string, (call: number) => boolean, number, number, string]>([
-    ["asked on after 19 failures", (call) => call <= 19, 19, 0, "ok"],
-    ["asked on when a third of its answers are failures", (call) => call % 3 === 0, 20, 40, "ok"],
-    ["left alone when it fails half of the time", (call) => call % 2 === 0, 10, 10, BREAKER],
+    ["still used after 19 failures", (call) => call <= 19, 19, 0, "ok"],
+    ["still used when a third of its responses are failures", (call) => call % 3 === 0, 20, 40, "ok"],
+    ["not used when it fails half of the time", (call) => call % 2 === 0, 10, 10, BREAKER],
   ])("is %s", async (_, isMeant, failed, ok, next) => {
     const { service, one } = await startOfTen();
     service.fail(/./, reset, isMeant);
-    const verdicts = counted(await inTurn(failed + ok, one));
+    const verdicts = counted(await inSequence(failed + ok, one));
     expect(verdicts).toEqual({ UPSTREAM_UNAVAILABLE: failed, ...(ok > 0 && { ok }) });
     expect(await one()).toBe(next);
   });
@@ -28,9 +28,9 @@ describe("a repeatedly failing service", () => {
   test("opens the circuit after 20 failures, reporting retry time and metric", async () => {
     const { service, one, gateway } = await startOfTen();
     expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(0);
-    service.fail(/./, say({ status: 503, text: "" }));
-    expect(counted(await inTurn(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
-    expect(counted(await inTurn(10, one))).toEqual({ [BREAKER]: 10 });
+    service.fail(/./, respondWith({ status: 503, text: "" }));
+    expect(counted(await inSequence(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
+    expect(counted(await inSequence(10, one))).toEqual({ [BREAKER]: 10 });
     expect(service.calls()).toHaveLength(20);
     expect(
       await gateway.ask(
@@ -56,8 +56,8 @@ describe("a repeatedly failing service", () => {
   test.each<[string, Fault, string]>([
     ["breaks connections", reset, "UPSTREAM_UNAVAILABLE"],
     ["is silent", hang, "UPSTREAM_TIMEOUT"],
-    ["answers 502", say({ status: 502, text: "" }), "UPSTREAM_UNAVAILABLE"],
-    ["answers 504", say({ status: 504, text: "" }), "UPSTREAM_UNAVAILABLE"],
+    ["answers 502", respondWith({ status: 502, text: "" }), "UPSTREAM_UNAVAILABLE"],
+    ["answers 504", respondWith({ status: 504, text: "" }), "UPSTREAM_UNAVAILABLE"],
   ])("opens the circuit when it %s", async (_, fault, code) => {
     await withDeadline(async (deadlineMs) => {
       const { service, one, many } = await startOfTen(
@@ -73,8 +73,8 @@ describe("a repeatedly failing service", () => {
   test("keeps the circuit closed when failures spread over more than 10 seconds", async () => {
     const { service, one, pass } = await startOfTen();
     service.fail(/./, reset);
-    for (let turn = 0; turn < 4; turn++) {
-      expect(counted(await inTurn(10, one))).toEqual({ UPSTREAM_UNAVAILABLE: 10 });
+    for (let round = 0; round < 4; round++) {
+      expect(counted(await inSequence(10, one))).toEqual({ UPSTREAM_UNAVAILABLE: 10 });
       pass(11_000);
     }
     expect(service.calls()).toHaveLength(40);
@@ -83,7 +83,7 @@ describe("a repeatedly failing service", () => {
   test("is probed with one caller read after 5 seconds, closing on success", async () => {
     const { service, one, many, pass } = await startOfTen();
     service.fail(/./, reset);
-    await inTurn(20, one);
+    await inSequence(20, one);
     pass(4_900);
     expect(await one()).toBe(BREAKER);
     service.heal();
@@ -98,9 +98,9 @@ describe("a repeatedly failing service", () => {
   test("keeps the circuit open another 5 seconds when the probe fails", async () => {
     const { service, one, pass } = await startOfTen();
     service.fail(/./, reset);
-    await inTurn(20, one);
+    await inSequence(20, one);
     pass(5_100);
-    expect(counted(await inTurn(3, one))).toEqual({ [BREAKER]: 3 });
+    expect(counted(await inSequence(3, one))).toEqual({ [BREAKER]: 3 });
     expect(service.calls()).toHaveLength(21);
     pass(5_100);
     service.heal();
@@ -109,8 +109,8 @@ describe("a repeatedly failing service", () => {
 
   test.each([401, 403, 404, 409, 429, 500])("is not assumed from responses with %i", async (status) => {
     const { service, one } = await startOfTen();
-    service.fail(/./, say({ status, json: {} }), (call) => call <= 25);
-    await inTurn(25, one);
+    service.fail(/./, respondWith({ status, json: {} }), (call) => call <= 25);
+    await inSequence(25, one);
     expect(await one()).toBe("ok");
   });
 
@@ -130,11 +130,11 @@ describe("a repeatedly failing service", () => {
     });
   });
 
-  /** The circuit is open for 5 seconds, and the next exchange is the one that tries. */
+  /** The circuit is open for 5 seconds. The next exchange is the probe. */
   async function startOpen(env: Record<string, string> = {}) {
     const scene = await startOfTen(env);
     scene.service.fail(/./, reset);
-    expect(counted(await inTurn(20, scene.one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
+    expect(counted(await inSequence(20, scene.one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
     expect(await scene.one()).toBe(BREAKER);
     scene.pass(5_100);
     return scene;
@@ -142,17 +142,17 @@ describe("a repeatedly failing service", () => {
 
   test("gets only the probe while others wait, then serves them all", async () => {
     const { service, many, gateway } = await startOpen();
-    const hold = holdAll();
-    service.fail(/./, hold.fault);
+    const delayed = delayAll();
+    service.fail(/./, delayed.fault);
     const waiting = many(11);
     await reaches(gateway, "rungraph_upstream_requests_waiting", 11);
     const headers = { authorization: "token t0ken" };
     const download = fetch(gateway.url + OUTPUTS_OF_42, { headers });
     await reaches(gateway, "rungraph_downloads_running", 1);
-    await hold.arrived(1);
+    await delayed.arrived(1);
     expect(service.calls()).toHaveLength(21);
     service.heal();
-    hold.release();
+    delayed.release();
     expect(counted(await waiting)).toEqual({ ok: 11 });
     expect((await download).status).toBe(200);
     expect(service.calls()).toHaveLength(33);
@@ -160,10 +160,10 @@ describe("a repeatedly failing service", () => {
 
   test("keeps the circuit open without a probe response in 4 seconds", async () => {
     const { service, one, many, pass } = await startOpen();
-    const hold = holdAll();
-    service.fail(/./, hold.fault);
+    const delayed = delayAll();
+    service.fail(/./, delayed.fault);
     const waiting = many(3);
-    await hold.arrived(1);
+    await delayed.arrived(1);
     pass(4_000);
     expect(counted(await waiting)).toEqual({ [BREAKER]: 3 });
     service.heal();
@@ -194,28 +194,28 @@ describe("a repeatedly failing service", () => {
         const { service, one, gateway } = await startOpen(
           how === "leaves" ? {} : { REQUEST_TIMEOUT_MS: `${deadlineMs}` },
         );
-        const hold = holdAll();
-        service.fail(/./, hold.fault);
+        const delayed = delayAll();
+        service.fail(/./, delayed.fault);
         const caller = begin(gateway.url, { path: "/graphql", graphql: statusOf(100) });
-        await hold.arrived(1);
+        await delayed.arrived(1);
         if (how === "leaves") caller.destroy();
         else await once(caller, "response");
         service.heal();
         const waiting = one();
-        hold.release();
+        delayed.release();
         expect(await waiting).toBe("ok");
         expect(service.calls().slice(20)).toEqual(["GET users/", "GET ada/mnist/experiments/22/"]);
       });
     },
   );
 
-  test("is probed by tokenless reads when a login waits, also next time", async () => {
+  test("is probed by reads without a token when a login waits, even the next time", async () => {
     const { service, gateway, pass } = await startOpen();
     const login = `mutation { login(input: { username: "ada", password: "x" }) { token } }`;
     expect((await gateway.ask(login)).data).toEqual({ login: null });
     pass(5_100);
     service.heal();
-    service.fail(/POST/, say({ json: { token: "n3w" } }));
+    service.fail(/POST/, respondWith({ json: { token: "n3w" } }));
     expect(await gateway.ask(login)).toEqual({ data: { login: { token: "n3w" } } });
     const tried = service.seen().slice(20);
     expect(tried.map(({ method, headers, body }) => [method, headers["authorization"], body])).toEqual([
@@ -229,12 +229,12 @@ describe("a repeatedly failing service", () => {
     const { service, one, pass } = await startBreakable();
     const other = { token: "other" };
     expect(await one(1_000, other)).toBe("ok");
-    service.fail(/experiments\/\d{1,3}\//, say({ status: 503, text: "" }));
+    service.fail(/experiments\/\d{1,3}\//, respondWith({ status: 503, text: "" }));
     for (const round of [1, 2]) {
-      // The reads of the other one are long ago.
+      // The reads of the other caller are outside the window.
       pass(11_000);
       const before = service.calls().length;
-      expect(counted(await inTurn(21, one))).toEqual({ UPSTREAM_UNAVAILABLE: 21 });
+      expect(counted(await inSequence(21, one))).toEqual({ UPSTREAM_UNAVAILABLE: 21 });
       expect(await one(1_000 + round, other)).toBe("ok");
       const failed = upTo(21).map((id) => `GET ada/mnist/experiments/${(round - 1) * 21 + id}/`);
       expect(service.calls().slice(before)).toEqual([
@@ -249,8 +249,8 @@ describe("a repeatedly failing service", () => {
   test("opens the circuit when a single caller and the probe both fail", async () => {
     const { service, one, pass } = await startBreakable();
     service.fail(/./, reset);
-    expect(counted(await inTurn(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
-    expect(counted(await inTurn(5, one))).toEqual({ [BREAKER]: 5 });
+    expect(counted(await inSequence(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
+    expect(counted(await inSequence(5, one))).toEqual({ [BREAKER]: 5 });
     expect(service.calls().slice(20)).toEqual(["GET users/"]);
     pass(5_100);
     service.heal();
@@ -259,17 +259,17 @@ describe("a repeatedly failing service", () => {
 
   test("is judged by completed responses, not by callers that left", async () => {
     const { service, one, gateway } = await startOfTen();
-    const hold = holdAll();
-    service.fail(/./, hold.fault, (call) => call <= 25);
+    const delayed = delayAll();
+    service.fail(/./, delayed.fault, (call) => call <= 25);
     const callers = Array.from({ length: 25 }, (_, id) =>
       begin(gateway.url, { path: "/graphql", graphql: statusOf(id + 100) }),
     );
-    await hold.arrived(25);
+    await delayed.arrived(25);
     for (const caller of callers) caller.destroy();
     expect(await one()).toBe("ok");
     service.fail(/./, reset);
-    // One of the last twenty went well.
-    expect(counted(await inTurn(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 19, [BREAKER]: 1 });
+    // One of the last twenty reads succeeded.
+    expect(counted(await inSequence(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 19, [BREAKER]: 1 });
   });
 
   test("stays available after recovery, whatever happens to earlier requests", async () => {
@@ -286,7 +286,7 @@ describe("a repeatedly failing service", () => {
     const late = Promise.all(upTo(25).map((id) => one(id, earlier)));
     await vi.waitUntil(() => before.length === 25, LONG_TIMEOUT);
     service.fail(/./, reset);
-    await inTurn(40, one);
+    await inSequence(40, one);
     expect(await one()).toBe(BREAKER);
     pass(5_100);
     service.heal();
@@ -298,7 +298,7 @@ describe("a repeatedly failing service", () => {
 });
 
 test("connections fail after UPSTREAM_CONNECT_TIMEOUT_MS, without an unknown outcome for commands", async () => {
-  // None of the other limits would end it.
+  // No other limit would end the request.
   const gateway = await startGateway({
     upstream: await startSilent(),
     env: { UPSTREAM_CONNECT_TIMEOUT_MS: "100" },

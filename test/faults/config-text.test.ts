@@ -6,14 +6,17 @@ import { type Answer, startGateway } from "../support/gateway.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 import CONFIG_TEXTS from "./config-texts.json" with { type: "json" };
 
-/** How many texts were parsed since now: it shows in nothing but time. */
+/** Returns a function that counts the configurations parsed since the call. */
 function countParsed() {
   const composed = vi.spyOn(Composer.prototype, "compose");
   onTestFinished(() => composed.mockRestore());
   return () => composed.mock.calls.length;
 }
 
-/** How many words of texts were read since now: what is nested too deeply for the stack of some process is read no further. */
+/**
+ * Returns a function that counts the tokens read since the call. Configurations that are nested too deeply for the stack must not be read
+ * to their end.
+ */
 function countWords() {
   const read = vi.spyOn(Parser.prototype, "next");
   onTestFinished(() => read.mockRestore());
@@ -22,7 +25,7 @@ function countWords() {
 
 const CONFIG = `{ experiment(id: "ada.mnist.42") { name config { kind raw } } }`;
 
-/** A gateway before a service that has one experiment, whose configuration is this text. */
+/** A gateway in front of a service with one experiment, whose configuration is this string. */
 async function startText(content: string, key = "content") {
   const service = await startRecords({
     "ada/mnist/experiments/42/": { id: 42, name: "base", [key]: content },
@@ -32,7 +35,7 @@ async function startText(content: string, key = "content") {
   return startGateway({ upstream: service });
 }
 
-/** The configuration as a text gives it. */
+/** The raw configuration that the gateway parses from this string. */
 async function rawOf(content: string): Promise<unknown> {
   const { ask } = await startText(content);
   const { data, errors } = (await ask(CONFIG)) as Answer<{ experiment: { config: { raw: unknown } | null } }>;
@@ -40,7 +43,7 @@ async function rawOf(content: string): Promise<unknown> {
   return data.experiment.config && data.experiment.config.raw;
 }
 
-describe("the text of a configuration", () => {
+describe("the source of a configuration", () => {
   test("is parsed once for all its fields, and not for others", async () => {
     const parsed = countParsed();
     const { ask } = await startText("kind: experiment");
@@ -90,7 +93,7 @@ describe("the text of a configuration", () => {
   test.each([
     ...CONFIG_TEXTS,
     {
-      what: "integers beyond numbers",
+      case: "integers beyond numbers",
       content: "{seed: -9007199254740993, 9007199254740993: 0x1f, last: 9007199254740991, low: 1e300}",
       raw: {
         seed: "rawJSON" in JSON ? -9007199254740992 : "-9007199254740993",
@@ -100,13 +103,13 @@ describe("the text of a configuration", () => {
       },
     },
     {
-      what: "any keys",
+      case: "any keys",
       content: "__proto__: {polluted: true}\nconstructor: 1\n[a, b]: 2\n? {c: d}\n: 3\n7: 4\n",
       raw: JSON.parse(
         '{"7":4,"__proto__":{"polluted":true},"constructor":1,"[\\"a\\",\\"b\\"]":2,"{\\"c\\":\\"d\\"}":3}',
       ) as object,
     },
-  ])("yields only JSON values and no stderr output: $what", async ({ content, raw }) => {
+  ])("yields only JSON values and no stderr output: $case", async ({ content, raw }) => {
     const warned = vi.spyOn(process, "emitWarning");
     expect(await rawOf(content)).toEqual(raw);
     expect(warned).not.toHaveBeenCalled();
@@ -135,21 +138,21 @@ describe("the text of a configuration", () => {
   });
 
   test.each([
-    ["expands without bound", bomb],
-    ["expands without bound by merges", merges],
+    ["expands without limit", bomb],
+    ["expands without limit by merges", merges],
     ["merges one object into each of many", manyMerges],
-    ["merges what is no object", "a: {<<: 5}"],
-    ["merges a list with something else than objects", "a: {<<: [{b: 1}, 5]}"],
+    ["merges a value that is not an object", "a: {<<: 5}"],
+    ["merges a list with an item that is not an object", "a: {<<: [{b: 1}, 5]}"],
     ["merges itself", "a: &a {<<: *a}"],
     ["refers to itself", "a: &a [*a]"],
-    ["refers to nothing", "a: *b"],
+    ["refers to an undefined anchor", "a: *b"],
     ["is a sentence", "just a sentence"],
-    ["is no YAML", "run: {cmd: [unclosed"],
-    ["is nested more deeply than an answer may be", `a: ${"[".repeat(300)}${"]".repeat(300)}`],
-    ["is nested as deeply as it is long", `a: ${"[".repeat(8_000)}${"]".repeat(8_000)}`],
-    ["is nested as deeply as it is long, in lists", "- ".repeat(8_000)],
-    ["holds several documents", "a: 1\n---\nb: 2"],
-    ["is nothing but faults", "]".repeat(16_000)],
+    ["is not YAML", "run: {cmd: [unclosed"],
+    ["is nested more deeply than a result may be", `a: ${"[".repeat(300)}${"]".repeat(300)}`],
+    ["is nested as deeply as its length", `a: ${"[".repeat(8_000)}${"]".repeat(8_000)}`],
+    ["is nested as deeply as its length, in lists", "- ".repeat(8_000)],
+    ["contains several documents", "a: 1\n---\nb: 2"],
+    ["consists of errors", "]".repeat(16_000)],
   ])("that %s is an error at each field, beside the record", async (_, content) => {
     const [parsed, words] = [countParsed(), countWords()];
     for (const key of ["content", "config"]) {
@@ -178,11 +181,11 @@ describe("the text of a configuration", () => {
     expect(answer).toEqual({
       data: { experiment: { config: { raw: { a: Array.from({ length: 2_000 }, () => ({ b: 1 })) } } } },
     });
-    // After each hundred of 10,000 lexemes at least.
+    // The clock is read at least once per hundred of 10,000 lexemes.
     expect(looks()).toBeGreaterThan(100);
   });
 
-  test.each(["", " \n"])("that is empty (%j) is no configuration", async (content) => {
+  test.each(["", " \n"])("that is empty (%j) is not a configuration", async (content) => {
     expect(await rawOf(content)).toBe(null);
   });
 

@@ -2,10 +2,10 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test, vi } from "vitest";
 import { type Seen, startFake, type FakeResponse } from "../support/fake.ts";
 import { startRaw } from "./framing.ts";
-import { metricOf, reaches } from "../support/figures.ts";
+import { metricOf, reaches } from "../support/metrics.ts";
 import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
 import { fakeClock } from "../support/fake-clock.ts";
-import { startHoldingRecords } from "../support/holding.ts";
+import { startDelayedRecords } from "../support/delayed-service.ts";
 import {
   askFor,
   experimentIn,
@@ -20,20 +20,20 @@ import {
 } from "../support/one-read.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 
-describe("one token beside another", () => {
+describe("one of two tokens", () => {
   const answersTo = (
     gateway: Gateway,
     { token, from, count }: { readonly token: string; readonly from: number; readonly count: number },
-  ) => Array.from({ length: count }, (_, turn) => askFor(gateway, statusOf(from + turn), token));
+  ) => Array.from({ length: count }, (_, round) => askFor(gateway, statusOf(from + round), token));
 
   const waiting = (gateway: Gateway, count: number) =>
     reaches(gateway, "rungraph_upstream_requests_waiting", count);
 
   test.each([
-    ["whom the service knows", ["heavy", "light"]],
-    ["whom it has not answered yet", []],
+    ["that the service has accepted", ["heavy", "light"]],
+    ["that the service has not answered yet", []],
   ])("gets queue space although the other would fill it: tokens %s", async (_, known) => {
-    const service = await startHoldingRecords();
+    const service = await startDelayedRecords();
     const gateway = await startGateway({
       upstream: service,
       env: { UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "4" },
@@ -45,7 +45,7 @@ describe("one token beside another", () => {
       LONG_TIMEOUT,
     );
     const light = askFor(gateway, statusOf(100), "light");
-    // Only then is anything answered: what is answered before makes room for it.
+    // The service responds only now: an earlier response would free a permit.
     await Promise.race([light, waiting(gateway, 5)]);
     const [answer, ...others] = await service.releaseUntil([light, ...heavy]);
     expect(answer).toEqual(RUNNING_ANSWER);
@@ -53,13 +53,15 @@ describe("one token beside another", () => {
   });
 
   test("is served at once if verified, despite many slowly rejected invented tokens", async () => {
-    const service = await startHoldingRecords();
+    const service = await startDelayedRecords();
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "8" } });
     const first = askFor(gateway, statusOf(1), "known");
     await service.arrived(1);
     service.release();
     expect(await first).toEqual(RUNNING_ANSWER);
-    const invented = Array.from({ length: 20 }, (_, turn) => askFor(gateway, statusOf(1), `invented${turn}`));
+    const invented = Array.from({ length: 20 }, (_, round) =>
+      askFor(gateway, statusOf(1), `invented${round}`),
+    );
     await waiting(gateway, 13);
     const known = askFor(gateway, statusOf(2), "known");
     await service.arrived(8);
@@ -67,15 +69,15 @@ describe("one token beside another", () => {
     await service.releaseUntil([known, ...invented]);
   });
 
-  test("takes turns with two others", async () => {
-    const service = await startHoldingRecords();
+  test("alternates with two others", async () => {
+    const service = await startDelayedRecords();
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "1" } });
     const first = askFor(gateway, statusOf(1), "a");
     await service.arrived(1);
     const answers = [first];
-    for (const [turn, token] of ["a", "b", "c"].entries()) {
-      answers.push(...answersTo(gateway, { token, from: 10 * turn + 2, count: 4 }));
-      await waiting(gateway, 4 * (turn + 1));
+    for (const [round, token] of ["a", "b", "c"].entries()) {
+      answers.push(...answersTo(gateway, { token, from: 10 * round + 2, count: 4 }));
+      await waiting(gateway, 4 * (round + 1));
     }
     await service.releaseUntil(answers);
     const rounds = [1, 4, 7, 10].map((from) =>
@@ -89,7 +91,7 @@ describe("one token beside another", () => {
   });
 
   test("gets a connection, because the other is limited to its share", async () => {
-    const service = await startHoldingRecords();
+    const service = await startDelayedRecords();
     const gateway = await startGateway({
       upstream: service,
       env: { UPSTREAM_CONNECTIONS: "4", UPSTREAM_CONNECTIONS_PER_TOKEN: "3" },
@@ -105,7 +107,7 @@ describe("one token beside another", () => {
   });
 
   test("gets a connection from the eighth reserved for callers with fewer requests", async () => {
-    const service = await startHoldingRecords();
+    const service = await startDelayedRecords();
     const gateway = await startGateway({
       upstream: service,
       env: { UPSTREAM_CONNECTIONS: "16", UPSTREAM_CONNECTIONS_PER_TOKEN: "8", UPSTREAM_RATE_LIMIT: "off" },
@@ -126,8 +128,8 @@ test.each<[string, (text: string) => FakeResponse]>([
   ["when they are decompressed ", (text) => jsonText(gzipSync(text), "gzip")],
 ])(
   "a caller's upstream responses %smay not exceed MAX_UPSTREAM_BYTES, and earlier results remain",
-  async (_, toldAs) => {
-    const { service, ...gateway } = await startBefore(() => toldAs(recordTextOf(50_000)), {
+  async (_, responseTo) => {
+    const { service, ...gateway } = await startBefore(() => responseTo(recordTextOf(50_000)), {
       MAX_UPSTREAM_BYTES: "110000",
       MAX_UPSTREAM_WIDTH: "1",
     });
@@ -138,7 +140,7 @@ test.each<[string, (text: string) => FakeResponse]>([
       ["of3", "REQUEST_LIMIT_EXCEEDED"],
       ["of4", "REQUEST_LIMIT_EXCEEDED"],
     ]);
-    // The third is refused while it comes, the fourth is not asked for.
+    // The third read is rejected while its response arrives, and the fourth is not sent.
     expect(service.calls()).toEqual([1, 2, 3].map((id) => `GET ada/mnist/experiments/${id}/`));
   },
 );
@@ -153,12 +155,12 @@ describe("one caller's effect on others:", () => {
 
   test.each([
     ["one token", () => "one"],
-    ["invented tokens of one address", (turn: number) => `invented${turn}`],
+    ["invented tokens of one address", (round: number) => `invented${round}`],
   ])("a record failing for %s opens no circuit while others succeed", async (_, tokenOf) => {
     const gateway = await startGateway({ upstream: await failing() });
     expect(await askFor(gateway, statusOf(42), "other")).toEqual(RUNNING_ANSWER);
-    for (let turn = 0; turn < 30; turn++) {
-      expect(firstCodeOf(await askFor(gateway, statusOf(1), tokenOf(turn)))).toBe("UPSTREAM_UNAVAILABLE");
+    for (let round = 0; round < 30; round++) {
+      expect(firstCodeOf(await askFor(gateway, statusOf(1), tokenOf(round)))).toBe("UPSTREAM_UNAVAILABLE");
     }
     expect(await askFor(gateway, statusOf(42), "other")).toEqual(RUNNING_ANSWER);
     expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(0);
@@ -169,7 +171,7 @@ describe("one caller's effect on others:", () => {
   const runOf = (kind: string, id: number) =>
     `{ ${kind}(id: "ada.mnist.${kind === "buildJob" ? "build" : kind}s.${id}") { status } }`;
 
-  /** A gateway before an upstream that answers 503 where `isDown`, whose clock stands until it is moved. */
+  /** A gateway in front of an upstream that responds with 503 if `isDown`, and a fake clock. */
   async function startFailing() {
     let isDown = (_seen: Seen): boolean => false;
     const service = await startFake((seen) =>
@@ -220,7 +222,7 @@ describe("one caller's effect on others:", () => {
     gateway.fail(where);
     expect(await gateway.codes(tokens, queries)).toEqual(UNAVAILABLE);
     expect(await gateway.isOpen()).toBe(false);
-    // The window has moved on, and nobody else has asked yet.
+    // The window has moved on, and no other caller has sent a request yet.
     gateway.advance(5_000);
     expect(await gateway.codes(tokens, queries)).toEqual(UNAVAILABLE);
     expect(await gateway.isOpen()).toBe(false);
@@ -246,7 +248,8 @@ describe("one caller's effect on others:", () => {
   test("a service failing for every token, one or several, opens the circuit", async () => {
     for (const tokens of [["one"], ["one", "two"]]) {
       const gateway = await startGateway({ upstream: await failing() });
-      for (let turn = 0; turn < 20; turn++) await askFor(gateway, statusOf(1), tokens[turn % tokens.length]);
+      for (let round = 0; round < 20; round++)
+        await askFor(gateway, statusOf(1), tokens[round % tokens.length]);
       expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(1);
     }
   });

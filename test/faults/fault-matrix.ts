@@ -5,11 +5,11 @@ import type { Seen, FakeResponse } from "../support/fake.ts";
 import { type FaultServer, startFaultServer } from "../support/fault-server.ts";
 import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
 import matrix from "./fault-matrix.json" with { type: "json" };
-import { metricOf } from "../support/figures.ts";
+import { metricOf } from "../support/metrics.ts";
 import { expectNothingLeaked, OUTPUTS_OF_42, SECRET_TOKEN } from "../support/one-read.ts";
 import { startCounter } from "./silent-ports.ts";
 
-/** Bytes that prove that a download is passed on and not held back. */
+/** Bytes which prove that a download is passed on without buffering. */
 const ENOUGH_BYTES = 3_000_000;
 
 const RECORDS: Readonly<Record<string, FakeResponse>> = matrix.records;
@@ -31,11 +31,11 @@ interface GraphQLOperation {
   readonly whole: object;
   readonly part: object;
   readonly nothing: object;
-  /** The data where 404 at the route means that the parent does not exist. */
+  /** The data if 404 at the route means that the parent does not exist. */
   readonly missing?: object;
 }
 
-/** Each operation also reads two other things, one from the service and one from the gateway itself. */
+/** Each operation also reads two other values, one from the service and one from the gateway itself. */
 const GRAPHQL: Readonly<Record<Exclude<MatrixOperation, "download">, GraphQLOperation>> = matrix.operations;
 
 const DOWNLOAD_ROUTE = /^GET .*42\/outputs$/;
@@ -52,7 +52,7 @@ const HEADERS = { authorization: `token ${SECRET_TOKEN}`, "x-request-id": "matri
 
 const FACTS = new Set(["code", "requestId", "upstream", "retryAfterSeconds", "outcome"]);
 
-/** Sends a GraphQL operation, and compares its result with the data that must be there in spite of the fault. */
+/** Sends a GraphQL operation, and compares its result with the data that must remain in spite of the fault. */
 async function askIt({ query, path, ...data }: GraphQLOperation, { ask }: Gateway, most: "part" | "nothing") {
   const answer = (await ask(query, {}, { headers: HEADERS })) as Answer<unknown>;
   const { errors } = answer;
@@ -62,7 +62,7 @@ async function askIt({ query, path, ...data }: GraphQLOperation, { ask }: Gatewa
   }
   const ours = errors.filter((error) => error.path?.[0] === "it");
   const isMissing = data.missing !== undefined && ours[0]?.extensions["code"] === "NOT_FOUND";
-  // After a refusal nothing more of a mutation is sent.
+  // After a rejection, no further command of a mutation is sent.
   const isStopped = query.startsWith("mutation") && ours[0]?.extensions["code"] === "RATE_LIMITED";
   const left = isStopped ? "nothing" : most;
   expect(answer.data).toEqual(isMissing ? data.missing : data[left]);
@@ -78,7 +78,7 @@ async function askIt({ query, path, ...data }: GraphQLOperation, { ask }: Gatewa
   };
 }
 
-/** Takes a download until it ends, breaks off, or was long enough. */
+/** Reads a download until it ends, breaks off, or has enough bytes. */
 async function download({ url }: Gateway): Promise<MatrixOutcome> {
   const came = (how: string, reported: unknown = null) => ({ came: how, isUnknown: false, reported });
   try {
@@ -117,19 +117,19 @@ interface Scene {
   readonly route: RegExp;
   /** Another host, to which the gateway must not connect. */
   readonly elsewhere: string;
-  /** How long an answer may take to begin, where the row has a deadline. */
+  /** Maximum time until a response begins, in milliseconds, for rows with a deadline. */
   readonly deadlineMs: number;
 }
 
-type Mend = void | (() => unknown);
+type Repair = void | (() => unknown);
 
-/** A fault of the service, at one route or in all that it answers. */
+/** A fault of the service, on one route or on all routes. */
 export interface MatrixFault {
   /** Causes the fault. The returned function ends it. */
-  readonly bring: (scene: Scene) => Mend | Promise<Mend>;
+  readonly bring: (scene: Scene) => Repair | Promise<Repair>;
   /** Whether the service is unreachable: none of its data can be read. */
   readonly isAll?: boolean;
-  /** Whether a deadline ends the request that the fault affects. */
+  /** Whether a deadline ends the affected request. */
   readonly hasDeadline?: boolean;
 }
 
@@ -155,22 +155,22 @@ export async function observe(
     env: { UPSTREAM_RETRIES: "2", ...(hasDeadline && deadlines(deadlineMs)) },
   });
   const route = matrixRouteOf(operation);
-  const mend = await bring({ service, route, elsewhere: elsewhere.url, deadlineMs });
+  const repair = await bring({ service, route, elsewhere: elsewhere.url, deadlineMs });
   const outcome = await runMatrix(operation, gateway, isAll ? "nothing" : "part");
   const cell = cellOf(outcome, service.calls(route).length);
   expectNothingLeaked(outcome.reported, gateway.logged(), service.url);
   expect(elsewhere.connections()).toBe(0);
 
   service.heal();
-  // The longest pause that a service can request is over.
+  // Skips the longest pause that a service can request.
   skippedMs = 300_000;
-  await mend?.();
+  await repair?.();
   expect((await runMatrix(operation, gateway, "part")).came).toBe("ok");
   expect(await metricOf(gateway, "rungraph_upstream_requests_running")).toBe(0);
   return cell;
 }
 
-/** Stands for the name service of the world: of the names below `.internal` some are lost, the others this machine's. */
+/** Replaces DNS: names below `.internal` resolve to this machine, except these. */
 export const lostHosts = new Set<string>();
 
 const worldly = dns.lookup;

@@ -2,42 +2,42 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
-import { bodyOf, headersOf, tell, type FakeResponse } from "../support/fake.ts";
+import { bodyOf, headersOf, writeResponse, type FakeResponse } from "../support/fake.ts";
 import type { Fault } from "../support/fault-server.ts";
 
-/** Takes the request and never answers. */
+/** Accepts the request and never responds. */
 export const hang: Fault = () => {};
 
 /** Sends the given response instead. */
-export const say =
+export const respondWith =
   (reported: FakeResponse): Fault =>
   ({ response }) =>
-    tell(response, reported);
+    writeResponse(response, reported);
 
-/** Answers rightly, with the body made over. */
+/** Sends the correct response with a changed body. */
 export const garble =
   (over: (body: Buffer) => Buffer | string, headers: Record<string, string> = {}): Fault =>
   ({ response, right }) =>
-    tell(response, { text: over(bodyOf(right)), headers: { ...headersOf(right), ...headers } });
+    writeResponse(response, { text: over(bodyOf(right)), headers: { ...headersOf(right), ...headers } });
 
-/** Answers rightly, with the JSON made over. */
+/** Sends the correct response with changed JSON. */
 export const mangle = (over: (json: unknown) => unknown): Fault =>
   garble((body) => {
     const json: unknown = JSON.parse(body.toString());
     return JSON.stringify(over(json));
   });
 
-/** Breaks the connection before a byte of the answer. */
+/** Closes the connection before the first byte of the response. */
 export const reset: Fault = ({ response }) => response.req.socket.resetAndDestroy();
 
-/** Breaks the connection in the middle of the body. */
+/** Closes the connection in the middle of the body. */
 export const resetMidBody: Fault = ({ response, right }) => {
   const body = bodyOf(right);
   response.writeHead(200, { ...headersOf(right), "content-length": body.length });
   response.write(body.subarray(0, body.length / 2), () => response.req.socket.resetAndDestroy());
 };
 
-/** Promises more bytes than there are, and then hangs up or keeps silent. */
+/** Promises more bytes than it sends, and then closes the connection or stays silent. */
 export const promiseTooMuch =
   (then: "hangs up" | "is silent"): Fault =>
   ({ response, right }) => {
@@ -46,7 +46,7 @@ export const promiseTooMuch =
     response.write(body, () => then === "hangs up" && response.req.socket.end());
   };
 
-/** The right answer, a byte at a time. */
+/** Sends the correct response one byte at a time. */
 export const trickle =
   (pauseMs: number): Fault =>
   ({ response, right }) => {
@@ -70,11 +70,11 @@ export const flood =
     function* chunks() {
       for (let sent = 0; sent < times; sent++) yield chunk;
     }
-    // The reader may break off: that is no error here.
+    // The client may close the connection, which is not an error here.
     pipeline(Readable.from(chunks()), response, () => {});
   };
 
-/** A few bytes that inflate to as many megabytes of blanks. */
+/** A few bytes that decompress to megabytes of blanks. */
 export async function bombOf(megabytes: number): Promise<Buffer> {
   const zip = createGzip({ level: 1 });
   const parts: Buffer[] = [];
@@ -88,8 +88,8 @@ export async function bombOf(megabytes: number): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Sends on to another address. */
+/** Redirects to another address. */
 export const redirect =
   (status: number, location: (request: IncomingMessage) => string): Fault =>
   ({ response }) =>
-    tell(response, { status, text: "", headers: { location: location(response.req) } });
+    writeResponse(response, { status, text: "", headers: { location: location(response.req) } });

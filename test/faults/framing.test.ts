@@ -19,7 +19,7 @@ import { type GatewayProcess, startGatewayProcess } from "../support/gateway-pro
 import { globalId } from "../support/ids.ts";
 import { begin, READERS, readFast, readSlowly, type Received, type Wish } from "../support/readers.ts";
 
-/** Rows in which each pair of values occurs are run by default; by this, all: 2,060 in some four minutes. */
+/** By default, the rows contain every pair of values. With this, all 2,060 rows run, in about four minutes. */
 const isWhole = process.env["FRAMINGS"] === "all";
 
 const SIZES = { "1 kB": 1_000, "100 kB": 100_000, "5 MB": 5_000_000 } as const;
@@ -32,9 +32,9 @@ const RECORD = 42;
 /** A request, and the part of the service's body that must arrive. */
 interface Operation {
   readonly wish: Wish;
-  /** The body of the service, made from a random text. */
+  /** The body of the service's response, made from a random string. */
   readonly bodyOf: (text: string) => string;
-  /** The part of the text that the caller receives. */
+  /** The part of the string that the caller receives. */
   readonly expected: (text: string) => string;
   /** Finds that part in the response; undefined for an error. */
   readonly found: (received: Received) => unknown;
@@ -87,7 +87,7 @@ const OPERATIONS = {
 } as const satisfies Record<string, Operation>;
 type OperationName = keyof typeof OPERATIONS;
 
-/** Random hexadecimal digits: no encoding makes them less than half as long. Texts of one size are equal. */
+/** Random hexadecimal digits, which no encoding makes less than half as long. Strings of the same size are equal. */
 const texts = new Map<Size, string>();
 function textOf(size: Size): string {
   const text = texts.get(size) ?? randomBytes(SIZES[size] / 2).toString("hex");
@@ -109,7 +109,7 @@ function encodedBody({ operation, size, encoding }: Body): Promise<Buffer> {
   return body;
 }
 
-/** Names of choices, each with its values. */
+/** Options, each with its values. */
 type Choices = Readonly<Record<string, readonly string[]>>;
 type Row<C extends Choices> = { readonly [Name in keyof C]: C[Name][number] };
 
@@ -118,7 +118,7 @@ function productOf<const C extends Choices>(choices: C, makesSense: (row: Row<C>
   let rows: Record<string, string>[] = [{}];
   for (const [name, values] of Object.entries(choices))
     rows = rows.flatMap((row) => values.map((value) => ({ ...row, [name]: value })));
-  // Each row has a value of each choice now.
+  // Each row now has a value of each option.
   return (rows as Row<C>[]).filter(makesSense);
 }
 
@@ -126,7 +126,7 @@ const SHAPE = { framing: FRAMINGS, encoding: ENCODINGS, connection: CONNECTIONS 
 const hasAnEnd = ({ framing, connection }: Pick<Shape, "framing" | "connection">) =>
   framing !== "until close" || connection === "closed";
 
-/** One caller at a time, so that the next request fails if a place is not freed. */
+/** One caller at a time, so that the next request fails if a permit is not released. */
 const ONE_OF_EACH = {
   UPSTREAM_CONNECTIONS: "1",
   UPSTREAM_CONNECTIONS_PER_TOKEN: "1",
@@ -150,7 +150,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** The gateway: a new one where the last one ended, or where the last test failed. */
+/** The gateway: a new one if the last one ended or the last test failed. */
 let gateway: GatewayProcess;
 beforeEach(async () => {
   running ??= await startGatewayProcess(service.url, ONE_OF_EACH);
@@ -162,9 +162,9 @@ afterEach(async ({ task }) => {
   await gateway.kill();
 });
 
-/** Waits for `count` turns of the gateway's event loop, if it is alive. */
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) {
+/** Waits for `count` ticks of the gateway's event loop, if it is alive. */
+async function ticks(count: number): Promise<void> {
+  for (let tick = 0; tick < count; tick++) {
     await fetch(`${gateway.url}/healthz`).then(
       (response) => response.text(),
       () => "",
@@ -172,11 +172,11 @@ async function turns(count: number): Promise<void> {
   }
 }
 
-/** Resolves when the service has written all, or can write no more until the caller takes something. */
+/** Resolves when the service has written everything, or cannot write more until the caller reads. */
 async function isAtRest(): Promise<void> {
   for (let before = -1; before !== service.bytes();) {
     before = service.bytes();
-    await turns(5);
+    await ticks(5);
   }
 }
 
@@ -185,13 +185,13 @@ async function expectAllIsWell(): Promise<void> {
   // Both sides release a connection that closes after its response.
   await vi.waitUntil(() => service.busy() === 0, { timeout: within(5_000), interval: 2 });
   wire = SMALL;
-  // Two good ones for each bad one: the circuit stays closed.
+  // Two successes for each failure keep the circuit closed.
   for (let time = 0; time < 2; time++) {
     await vi.waitUntil(
       async () => {
         const received = await readFast(gateway.url, SMALL_RECORD.wish);
         if (!received) await gateway.expectAlive();
-        // The last request frees its place when its response is written. The caller may see that before the gateway does.
+        // The last request releases its permit when its response is written. The caller may see the response first.
         return received?.status === 200 && SMALL_RECORD.found(received) === "small";
       },
       { timeout: within(5_000), interval: 2 },
@@ -229,11 +229,11 @@ const WHOLE = productOf(
   },
   (row) =>
     hasAnEnd(row) &&
-    // Half of a long log completes the response, so nobody can leave before it is there.
+    // Half of a long log completes the response, so the caller cannot disconnect before that.
     !(row.operation === "beginning of a log" && row.reader === "leaving" && row.size !== "1 kB"),
 );
 
-/** The rows that are run, each behind its title. */
+/** The rows to run, with their titles. */
 const chosen = <R extends Shape & Body>(all: readonly R[], nth: number) =>
   (isWhole ? all : everyNth(all, nth, 0, nth)).map((row): [string, R] => {
     const { operation, ...others } = row;
@@ -241,7 +241,7 @@ const chosen = <R extends Shape & Body>(all: readonly R[], nth: number) =>
     return [`${operation}: ${words.join(", ")}`, row];
   });
 
-/** Requests the current response of the service, and leaves before it is complete. */
+/** Requests the current response of the service, and disconnects before it is complete. */
 async function leave({ wish }: Operation): Promise<string> {
   const before = service.seen().length;
   const sent = begin(gateway.url, wish);
@@ -267,7 +267,7 @@ describe("a response arrives whole, or its connection closes when the caller dis
   test.each(chosen(WHOLE, 8))("%s", async (_, { operation, size, reader, ...shape }) => {
     const asked = OPERATIONS[operation];
     const body = await encodedBody({ operation, size, encoding: shape.encoding });
-    wire = wireOf(shape, body, reader === "leaving" ? "held" : null);
+    wire = wireOf(shape, body, reader === "leaving" ? "stalled" : null);
     const verdict =
       reader === "leaving"
         ? await leave(asked)
@@ -287,14 +287,14 @@ const CUT = productOf(
   },
   (row) =>
     hasAnEnd(row) &&
-    // A cut cannot be noticed without a promised length or an encoding.
+    // A cut is not detectable without a promised length or an encoding.
     !(row.cut === "framing" && row.framing === "until close") &&
     !(row.cut === "encoding" && row.encoding === "none") &&
-    // libuv reads a reset that arrives together with the last bytes as their end.
+    // If a reset arrives together with the last bytes, libuv reports the end of the stream.
     !(row.cut === "reset" && row.framing === "until close" && row.encoding === "none"),
 );
 
-/** The outcome of a response that was cut: `breaks off`, or the code of the one error in place of the data. */
+/** The outcome of a response that was cut: `breaks off`, or the code of the only error, in place of the data. */
 function outcomeOf(received: Received | null): string {
   if (!received?.isWhole) return "breaks off";
   if (!received.body.toString("latin1", 0, 1).startsWith("{")) return "looks whole";

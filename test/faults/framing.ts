@@ -22,8 +22,8 @@ export interface Shape {
 }
 
 /**
- * Where a body breaks off. `framing`: fewer bytes than were promised; `encoding`: the compressed stream is incomplete,
- * its framing is right; `reset`: half of it, then a reset.
+ * The kind of cut. `framing`: fewer bytes than promised; `encoding`: the compressed stream is incomplete but its framing is correct;
+ * `reset`: half of the body, then a reset.
  */
 export const CUTS = ["framing", "encoding", "reset"] as const;
 export type Cut = (typeof CUTS)[number];
@@ -37,9 +37,9 @@ const ENCODERS: Readonly<Record<Shape["encoding"], (body: Buffer) => Promise<Buf
 /** The bytes of an answer. */
 export interface Wire {
   readonly head: string;
-  /** The framed body, in pieces as they are written. */
+  /** The framed body, in chunks as they are written. */
   readonly chunks: readonly Buffer[];
-  readonly afterwards: "keep" | "close" | "reset" | "hold";
+  readonly afterwards: "keep" | "close" | "reset" | "stall";
 }
 
 const PIECE = 65_536;
@@ -59,8 +59,8 @@ export async function encode(body: Buffer, encoding: Shape["encoding"]): Promise
   return ENCODERS[encoding](body);
 }
 
-/** The bytes of a response in this shape. `body` is already encoded; `held` sends half of it and then nothing. */
-export function wireOf(shape: Shape, body: Buffer, cut: Cut | "held" | null = null): Wire {
+/** The bytes of a response in this shape. `body` is already encoded. `stalled` sends half of it and then nothing. */
+export function wireOf(shape: Shape, body: Buffer, cut: Cut | "stalled" | null = null): Wire {
   const { framing, encoding, connection } = shape;
   const half = Math.ceil(body.length / 2);
   const sent = cut === null ? body : body.subarray(0, half);
@@ -79,8 +79,8 @@ export function wireOf(shape: Shape, body: Buffer, cut: Cut | "held" | null = nu
     head: `${headers.join("\r\n")}\r\n\r\n`,
     chunks: framing === "chunked" ? [...chunks.map(asChunk), ...(isWhole ? [LAST_CHUNK] : [])] : chunks,
     afterwards:
-      cut === "held"
-        ? "hold"
+      cut === "stalled"
+        ? "stall"
         : cut === "reset"
           ? "reset"
           : cut === "framing" || connection === "closed"
@@ -94,7 +94,7 @@ export interface RawExchange {
   /** The first line and the headers. */
   readonly head: string;
   readonly socket: Socket;
-  /** Writes an answer as fast as it is taken. */
+  /** Writes a response as fast as the client reads it. */
   readonly send: (wire: Wire) => Promise<void>;
   /** Writes bytes as they are. */
   readonly write: (text: string) => void;
@@ -116,7 +116,7 @@ function takeRequest(received: Buffer) {
 /** Listens on a free port. `answer` writes the response, and decides whether the connection stays open. */
 export async function startRawService(answer: (exchange: RawExchange) => unknown) {
   const sockets = new Set<Socket>();
-  /** Connections of which an answer is not over. */
+  /** Connections with an incomplete response. */
   const busy = new Set<Socket>();
   const seen: string[] = [];
   let connections = 0;
@@ -164,13 +164,13 @@ export async function startRawService(answer: (exchange: RawExchange) => unknown
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
-    /** `GET ada/mnist/jobs/3/` in the order of arrival. */
+    /** The requests in the order of arrival, such as `GET ada/mnist/jobs/3/`. */
     seen: () => seen,
     connections: () => connections,
     open: () => sockets.size,
-    /** Connections that are open and whose answer is not over. One that is closed behind its answer is busy until it is closed. */
+    /** Open connections with an incomplete response. A connection that closes after its response is busy until it is closed. */
     busy: () => busy.size,
-    /** How many bytes the system took so far. */
+    /** Number of bytes that the operating system has accepted. */
     bytes: () => bytes,
     close: async () => {
       for (const socket of sockets) socket.destroy();
@@ -189,7 +189,7 @@ export async function startRaw(answer: (exchange: RawExchange) => unknown): Prom
   return service;
 }
 
-/** An answer of JSON with its length. */
+/** A JSON response with its length. */
 export function jsonWire(json: unknown, shape: Partial<Shape> = {}): Wire {
   return wireOf(
     { framing: "content-length", encoding: "none", connection: "kept", ...shape },

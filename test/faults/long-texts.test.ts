@@ -3,7 +3,7 @@ import { startFake } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { post } from "../support/raw-requests.ts";
 
-/** In characters. Linear work on this length takes a fraction of a second, quadratic work longer than any test may take. */
+/** In characters. Linear work on this length takes a fraction of a second, and quadratic work longer than any test may take. */
 const LENGTH = 3_000_000;
 
 const repeated = (words: string) => words.repeat(LENGTH / words.length);
@@ -22,7 +22,7 @@ const LIST =
   'query ($filter: RunFilter) { project(id: "ada.mnist") { experiments(filter: $filter) { totalCount } } }';
 const LOG = 'query ($n: Int) { experiment(id: "ada.mnist.42") { logs(tailLines: $n) { lines } } }';
 
-test.each<[what: string, body: object, error: object]>([
+test.each<[name: string, body: object, error: object]>([
   ["reasons in a string", inString("got invalid value "), NO_NAME],
   ["expectations in a string", inString("Expected "), NO_NAME],
   ["refusals in a string", inString("cannot represent "), NO_NAME],

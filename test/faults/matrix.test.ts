@@ -15,7 +15,7 @@ import {
   redirect,
   reset,
   resetMidBody,
-  say,
+  respondWith,
   trickle,
 } from "./faults.ts";
 import { withDeadline } from "../support/long-timeout.ts";
@@ -32,7 +32,7 @@ interface StatusFault {
   readonly once?: boolean;
 }
 
-/** Answers with another status, and a page or a detail. */
+/** Responds with another status and a page or a detail. */
 const answering = ({ status, page, retryAfter, once: isOnce }: StatusFault): MatrixFault => {
   const reported = page
     ? { text: PAGE, headers: { "content-type": "text/html; charset=utf-8" } }
@@ -40,7 +40,7 @@ const answering = ({ status, page, retryAfter, once: isOnce }: StatusFault): Mat
         json: { detail: "c4nary/srv" },
         ...(retryAfter !== undefined && { headers: { "retry-after": retryAfter } }),
       };
-  return at(say({ status, ...reported }), isOnce ? once : undefined);
+  return at(respondWith({ status, ...reported }), isOnce ? once : undefined);
 };
 
 const bomb = bombOf(200);
@@ -64,7 +64,7 @@ const encoded = (encoding: string, encode: (body: Buffer) => Buffer) =>
   at(garble(encode, { "content-encoding": encoding }));
 const garbled = (text: string) => at(garble(() => text));
 
-/** How each fault of the page is brought about. */
+/** Functions that cause each fault of the page. */
 const FAULTS: Readonly<Record<string, MatrixFault>> = {
   "connection refused": {
     isAll: true,
@@ -112,7 +112,7 @@ const FAULTS: Readonly<Record<string, MatrixFault>> = {
   "zip bomb of 200 MB": {
     bring: async ({ service, route }) => {
       const headers = { "content-type": "application/json", "content-encoding": "gzip" };
-      service.fail(route, say({ text: await bomb, headers }));
+      service.fail(route, respondWith({ text: await bomb, headers }));
     },
   },
   "endless body": at(flood({ chunk: MEGABYTE })),
@@ -144,7 +144,7 @@ describe("each fault has the tabulated effect, without leaks or lasting damage:"
     async ({ name, cells, index }) => {
       // No pause between tries.
       vi.spyOn(Math, "random").mockReturnValue(0);
-      // The gateway asks for all addresses: that is the form of the answer here.
+      // The gateway looks up all addresses, so the result is a list.
       vi.spyOn(dns, "lookup").mockImplementation(lookUp as never);
       onTestFinished(() => void vi.restoreAllMocks());
       const { [name]: fault } = FAULTS;

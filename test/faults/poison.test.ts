@@ -64,7 +64,7 @@ const CHANGES: readonly ((value: unknown) => unknown)[] = [
 ];
 const NAMES = "__proto__|constructor|toString|hasOwnProperty|length|toJSON|then||a.b|extra".split("|");
 
-/** Every place in a body: the object that contains it, and its key. */
+/** Every value in a body: the object that contains it, and its key. */
 const placesOf = (node: unknown): (readonly [object, string])[] =>
   typeof node !== "object" || node === null
     ? []
@@ -86,7 +86,7 @@ function poisoned(body: unknown, draw: () => number): unknown {
     const kind = draw();
     if (kind < 0.12) Reflect.deleteProperty(node, key);
     else if (kind < 0.3 && !Array.isArray(node)) {
-      // Assigning would set the prototype, not a key of this name.
+      // Assignment would set the prototype, not a key with this name.
       Object.defineProperty(node, pick(NAMES), {
         value: pick([value, { polluted: true }, null]),
         enumerable: true,
@@ -98,7 +98,7 @@ function poisoned(body: unknown, draw: () => number): unknown {
   return copy;
 }
 
-/** Fields that lead where another root leads already, and one that differs from one moment to the next. */
+/** Fields that lead to records of other root fields, and one whose value changes over time. */
 const LEFT_OUT = new Set(
   "durationSeconds edges original project owner subject experiment user experimentGroup".split(" "),
 );
@@ -152,8 +152,8 @@ const QUERIES = [
 ];
 
 /**
- * An account without a name is not signed in, and a machine can be missing from its cluster. Names of an owner or a project below the
- * viewer come from the service, and some of them cannot be requested.
+ * An account without a name is not signed in, and a machine can be missing from its cluster. Names of owners and projects below the viewer
+ * come from the service, and some of them cannot be requested.
  */
 const BLAMES = ["UPSTREAM_BAD_RESPONSE", "UNAUTHENTICATED", "NOT_FOUND", "PAGE_LIMIT_REACHED"];
 
@@ -207,7 +207,7 @@ test("corrupting thousands of recorded responses causes no internal error", asyn
   expect(logged()).not.toContain("unexpected");
   expect(Reflect.get({}, "polluted")).toBeUndefined();
   round = 0;
-  // The service may have named another user last, which is remembered until it names this one.
+  // The service may have named another user, which the gateway remembers until the next response.
   await askAll();
   expect(lasting(await askAll())).toEqual(lasting(sound));
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { counted, holdAll, startBreakable } from "./breakable.ts";
-import { metricOf } from "../support/figures.ts";
+import { counted, delayAll, startBreakable } from "./breakable.ts";
+import { metricOf } from "../support/metrics.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { startBefore } from "../support/gateway.ts";
 import {
@@ -18,18 +18,18 @@ describe("with a busy upstream, the gateway", () => {
 
   test("runs and queues requests up to limits and sheds the rest immediately", async () => {
     const { service, one, many, gateway } = await startBreakable(env);
-    const hold = holdAll();
-    service.fail(/./, hold.fault);
+    const delayed = delayAll();
+    service.fail(/./, delayed.fault);
     const verdicts: string[] = [];
     const six = Array.from({ length: 6 }, () => one().then((verdict) => verdicts.push(verdict)));
     await vi.waitFor(() => expect(verdicts).toEqual(["SERVICE_OVERLOADED"]), LONG_TIMEOUT);
-    expect(hold.count()).toBe(2);
+    expect(delayed.count()).toBe(2);
     expect(await metricOf(gateway, "rungraph_upstream_requests_running")).toBe(2);
     expect(await metricOf(gateway, "rungraph_upstream_requests_waiting")).toBe(3);
     expect(await metricOf(gateway, "rungraph_upstream_requests_shed_total")).toBe(1);
 
     service.heal();
-    hold.release();
+    delayed.release();
     await Promise.all(six);
     expect(counted(verdicts)).toEqual({ SERVICE_OVERLOADED: 1, ok: 5 });
     expect(counted(await many(5))).toEqual({ ok: 5 });
@@ -38,15 +38,15 @@ describe("with a busy upstream, the gateway", () => {
 
   test("keeps an operation within its width and still completes it", async () => {
     const { service, gateway } = await startBreakable({ MAX_UPSTREAM_WIDTH: "4" });
-    const hold = holdAll();
-    service.fail(/./, hold.fault);
+    const delayed = delayAll();
+    service.fail(/./, delayed.fault);
     const asked = gateway.ask<object, unknown>(statusesOf(upTo(12)));
-    for (let turn = 0; turn < 3; turn++) {
-      await hold.arrived(4);
+    for (let round = 0; round < 3; round++) {
+      await delayed.arrived(4);
       // Any fifth request would have arrived before this response.
       await gateway.ask("{ gateway { version } }");
-      expect(hold.count()).toBe(4);
-      hold.release();
+      expect(delayed.count()).toBe(4);
+      delayed.release();
     }
     const { data, errors } = await asked;
     expect(errors).toBeUndefined();

@@ -4,10 +4,10 @@ import { Worker } from "node:worker_threads";
 import { onTestFinished } from "vitest";
 import { openServer } from "../support/listen.ts";
 
-/** A port that takes connections, counts them, and says nothing. */
+/** A port that accepts connections, counts them, and sends nothing. */
 export const startCounter = () => openServer(createServer());
 
-/** Listens in a thread that blocks at once: what connects waits in the queue of the system, which holds two. */
+/** Listens in a thread that then blocks: connections wait in the backlog of the operating system, which holds two. */
 const LISTEN_AND_BLOCK = `
   const { parentPort } = require("node:worker_threads");
   const server = require("node:net").createServer();
@@ -17,7 +17,7 @@ const LISTEN_AND_BLOCK = `
   });
 `;
 
-/** A port that answers no SYN any more, as behind a firewall that drops them: its queue is full. */
+/** A port that no longer responds to SYN, like a firewall that drops packets: its backlog is full. */
 export async function startSilent() {
   const worker = new Worker(LISTEN_AND_BLOCK, { eval: true });
   onTestFinished(() => void worker.terminate());

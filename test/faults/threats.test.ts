@@ -7,7 +7,7 @@ import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 
 const RECORDS = { "ada/mnist/experiments/42/": RUNNING_RECORD };
 
-/** `{"a":{"a":…}}`, or lists in lists. */
+/** Nested objects `{"a":{"a":…}}`, or nested lists. */
 const nested = (depth: number, [open, inner, close]: readonly [string, string, string] = ["[", "", "]"]) =>
   open.repeat(depth) + inner + close.repeat(depth);
 const OBJECTS = ['{"a":', "1", "}"] as const;
@@ -21,7 +21,7 @@ describe("an upstream response cannot crash the gateway", () => {
       `{"id": 42, "declarations": ${nested(100_000)}, "name": ${nested(100_000)}}`,
     ],
     ["objects in objects in metrics", `{"id": 42, "last_metric": {"loss": ${nested(100_000, OBJECTS)}}}`],
-    ["a record with a deep text of YAML", JSON.stringify({ id: 42, content: nested(20_000) })],
+    ["a record with deeply nested YAML", JSON.stringify({ id: 42, content: nested(20_000) })],
   ])("by its depth: %s", async (_, text) => {
     let reported: FakeResponse = jsonText(text);
     const { ask } = await startBefore(() => reported);

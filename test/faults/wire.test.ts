@@ -7,7 +7,7 @@ import { ASK_STATUS, askFor, RUNNING_RECORD } from "../support/one-read.ts";
 import { startRaw } from "./framing.ts";
 import PARTS from "./wire-parts.json" with { type: "json" };
 
-/** Header lines of a response, right and wrong. */
+/** Header lines of a response, valid and invalid. */
 const HEADERS = [...PARTS.headers, "Set-Cookie: a\u0000b", `X-Long: ${"x".repeat(20_000)}`];
 const ENDS = ["keeps", "ends", "destroys", "resets"] as const;
 
@@ -16,7 +16,7 @@ const response = fc.record({
   headers: fc.uniqueArray(fc.constantFrom(...HEADERS), { maxLength: 5 }),
   body: fc.constantFrom(...PARTS.bodies),
   end: fc.constantFrom(...ENDS),
-  /** A response can arrive in pieces, and more than one response can arrive. */
+  /** A response can arrive in several chunks, and one chunk can contain several responses. */
   cut: fc.nat({ max: 200 }),
   times: fc.constantFrom(1, 1, 1, 2),
 });
@@ -44,13 +44,13 @@ async function startWire() {
   });
   return {
     url,
-    /** Whether a request with this id has arrived. On a busy machine some are given up before they are sent. */
+    /** Whether a request with this id has arrived. On a busy machine some requests time out before they are sent. */
     hasReceived: (requestId: unknown) => received.has(requestId),
-    tell: (next: Response) => void (reported = next),
+    setResponse: (next: Response) => void (reported = next),
   };
 }
 
-/** A response that never ends is given up early: this service sends nothing that is worth waiting for. */
+/** A short timeout, because some responses never end. */
 const QUICK = {
   UPSTREAM_TIMEOUT_MS: "100",
   UPSTREAM_HEADERS_TIMEOUT_MS: "100",
@@ -64,11 +64,11 @@ test("survives arbitrary upstream bytes, and failed sent commands have unknown o
   const query = `{ job(id: "ada.mnist.jobs.3") { status logs { text } } }`;
   const command = `mutation { copyExperiment(id: "ada.mnist.3") { experiment { internalId } } }`;
   await fc.assert(
-    // Few for one gateway: its circuit must not open.
+    // Few requests per gateway, so that its circuit does not open.
     fc.asyncProperty(fc.array(response, { minLength: 6, maxLength: 6 }), async (responses) => {
       const { ask } = await startGateway({ upstream: service, env: QUICK });
       for (const each of responses) {
-        service.tell(each);
+        service.setResponse(each);
         const [read, written] = (await Promise.all([ask(query), ask(command)])) as Answer<unknown>[];
         for (const { extensions } of [...(read?.errors ?? []), ...(written?.errors ?? [])]) {
           expect(extensions["code"]).toMatch(KNOWN);

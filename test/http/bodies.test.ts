@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-import { reaches } from "../support/figures.ts";
+import { reaches } from "../support/metrics.ts";
 import { JSON_BODY, operationsIn, operationText, type Sending, sendTo } from "../support/raw-requests.ts";
 import { openRaw } from "./raw-socket.ts";
 
-/** A body in pieces, whose length nobody announces. */
+/** A chunked body without an announced length. */
 const inChunks = (text: string) =>
   new ReadableStream({
     start(controller) {
@@ -45,7 +45,7 @@ describe("request bodies", () => {
 
   test.each([
     ["with its length", (bytes: number) => withLength(bytes)],
-    ["in pieces", (bytes: number) => inChunks(withLength(bytes))],
+    ["in chunks", (bytes: number) => inChunks(withLength(bytes))],
   ])("sent %s may have MAX_BODY_BYTES, not a byte more", async (_, body) => {
     const { url } = await startDemoGateway({ env: { MAX_BODY_BYTES: "5000", MAX_OPERATIONS: "1" } });
     for (const bytes of [5_000, 5_001, 500_000, 100]) {

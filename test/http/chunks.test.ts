@@ -54,8 +54,8 @@ describe("bodies in many short chunks", () => {
   });
 
   test.each([
-    ["one byte, of which there are 10,000", QUERY.padEnd(10_000), 1, 200],
-    ["one byte, of which there are 12,000", QUERY.padEnd(12_000), 1, 413],
+    ["one byte, 10,000 of them", QUERY.padEnd(10_000), 1, 200],
+    ["one byte, 12,000 of them", QUERY.padEnd(12_000), 1, 413],
     ["10 bytes, in a long body", QUERY.padEnd(250_000), 10, 200],
     ["9 bytes, in a long body", QUERY.padEnd(250_000), 9, 413],
   ])("are read up to a limit: chunks of %s", async (_, body, size, status) => {

@@ -18,7 +18,7 @@ async function start(description: string, env: Record<string, string> = {}) {
   return startGateway({ upstream: service, env });
 }
 
-/** Asks by node's own client, which decompresses nothing. */
+/** Sends requests with Node's own client, which does not decompress. */
 function ask(url: string, headers: Record<string, string>, method = "POST") {
   const search = method === "GET" ? `?${new URLSearchParams({ query: QUERY })}` : "";
   const options = { method, headers: { authorization: "token t0ken", ...JSON_BODY, ...headers } };
@@ -69,14 +69,14 @@ test("an event stream is not compressed, because compression would delay events"
 });
 
 test("unread compressed responses count towards MAX_WAITING_BYTES", async () => {
-  // Random bytes, which hardly get shorter: more than what the system keeps for a connection that nobody reads.
+  // Random bytes, which hardly compress: more than the operating system buffers for a connection that the client does not read.
   const { url } = await start(randomBytes(7_000_000).toString("base64"), {
     MAX_WAITING_BYTES: "12000000",
     MAX_JSON_BYTES: "10000000",
   });
   const wish = { path: "/graphql", graphql: QUERY, headers: { "accept-encoding": "gzip" } };
   const answers: IncomingMessage[] = [];
-  // One after the other: what is counted while they are compressed alone stays below the bound.
+  // One after the other, because the bytes that are counted during compression stay below the limit only for one response.
   while (answers.length < 5) answers.push((await once(begin(url, wish), "response"))[0] as IncomingMessage);
   const read = await Promise.all(answers.map((answer) => readOn(answer)));
   const whole = read.filter(({ isWhole }) => isWhole).length;

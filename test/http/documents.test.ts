@@ -11,7 +11,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
 const persisted = (text: string) => ({ persistedQuery: { version: 1, sha256Hash: sha256(text) } });
 
-/** A gateway in front of the demo, and a way to send a body as it is. */
+/** A gateway in front of the demo, and a function that sends a body unchanged. */
 async function start(env: Record<string, string> = {}) {
   const { url, calls, demo } = await startDemoGateway({ env });
   const headers = { ...JSON_BODY, authorization: `token ${demo.users[0]?.token}` };
@@ -47,7 +47,7 @@ describe("automatic persisted queries", () => {
     for (const params of [{ extensions: JSON.stringify(extensions) }, { query: QUERY }]) {
       const response = await fetch(`${url}/graphql?${new URLSearchParams(params)}`, { headers });
       expect(await response.json()).toEqual({ data: DATA });
-      // The address is the whole request, and the answer the caller's own.
+      // The URL identifies the response, which is private to the caller.
       expect(response.headers.get("cache-control")).toBe("private, no-store");
     }
     expect(calls()).toEqual(Array(4).fill("GET ada/mnist/jobs/2/"));

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { startHolding } from "../support/holding.ts";
+import { startDelayed } from "../support/delayed-service.ts";
 import { experimentId, RUN_UPDATED } from "../support/live-service.ts";
 import { startReady } from "../support/main-process.ts";
 import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
@@ -8,24 +8,24 @@ import { JSON_BODY, operationText } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { openRaw, WEB_SOCKET } from "./raw-socket.ts";
 
-/** The gateway as a separate process, in front of a service that answers only when the test says so. */
+/** The gateway as a separate process, in front of a service that responds only when the test requests it. */
 async function startProcess() {
-  const service = await startHolding();
-  // Long enough that nothing ends because of it.
+  const service = await startDelayed();
+  // Long enough that no timeout ends the test.
   const settings = { DRAIN_TIMEOUT_MS: "3600000", UPSTREAM_URL: service.url };
   const { ended, err, printed, kill, url } = await startReady(settings);
   return {
     url: new URL(url).origin,
     ended,
     err,
-    /** Resolves when the service holds `count` requests. */
+    /** Resolves when `count` requests are open at the service. */
     asked: async (count: number) => {
-      await vi.waitUntil(() => service.held.length === count, LONG_TIMEOUT);
-      return service.held;
+      await vi.waitUntil(() => service.pending.length === count, LONG_TIMEOUT);
+      return service.pending;
     },
     kill,
     terminate: () => kill("SIGTERM"),
-    /** Stops it, and waits until it does not listen any more. */
+    /** Sends SIGTERM, and waits until the gateway no longer listens. */
     stop: async () => {
       kill("SIGTERM");
       await printed(/"msg":"draining"/);
@@ -54,7 +54,7 @@ test("on SIGTERM stops listening, reports draining, finishes requests and exits 
   const [, log] = await gateway.asked(2);
   log?.writeHead(200, { "content-type": "text/plain" }).write("first\n");
   const logged = (await opening).text();
-  // A connection in the middle of its request is no idle one: it is still answered.
+  // A connection in the middle of a request is not idle, so its request is still handled.
   const probe = await openRaw(gateway.url);
   await probe.write("GET /readyz HTTP/1.1\r\nHost: gateway\r\n");
   const late = await openRaw(gateway.url);
@@ -72,15 +72,15 @@ test("on SIGTERM stops listening, reports draining, finishes requests and exits 
   another?.writeHead(200, { "content-type": "text/plain" }).end("a line\n");
   await late.closed;
   expect(late.read().slice(before)).toMatch(/^HTTP\/1\.1 200 [^]*a line/);
-  // Until nothing new may arrive, so that nothing else closes the connections of these answers.
+  // Waits until no new requests are accepted, so that nothing else closes the connections.
   await half.closed;
-  // Some clients would take the close for the end of the file.
+  // Some clients would interpret the header as the end of the file.
   expect(late.read().slice(before)).not.toMatch(/connection: close/i);
   waiting?.writeHead(200, JSON_BODY).end(JSON.stringify(RUNNING_RECORD));
   log?.end("last\n");
   expect(await (await underWay).json()).toEqual(RUNNING_ANSWER);
   expect(await logged).toBe("first\nlast\n");
-  // Unused connections are not waited for.
+  // Shutdown does not wait for unused connections.
   expect(await gateway.ended).toBe(0);
   expect(gateway.err()).not.toMatch(/^ {4}at /m);
 });
@@ -91,9 +91,9 @@ test("answers all pipelined requests while draining; only the last closes the co
   const body = operationText(ASK_STATUS);
   const head = `POST /graphql HTTP/1.1\r\n${rest}content-type: application/json\r\ncontent-length: ${body.length}`;
   await write(`${head}\r\n\r\n${body}`.repeat(3));
-  const [held] = await gateway.asked(1);
+  const [pending] = await gateway.asked(1);
   await gateway.stop();
-  held?.writeHead(200, JSON_BODY).end(JSON.stringify(RUNNING_RECORD));
+  pending?.writeHead(200, JSON_BODY).end(JSON.stringify(RUNNING_RECORD));
   await closed;
   expect(read().match(/ 200 OK|connection: close/gi)).toEqual([
     " 200 OK",
@@ -143,9 +143,9 @@ test.each([
   log?.writeHead(200, { "content-type": "text/plain" }).write("begun");
   await gateway.stop();
   expect(await gateway.ended).toBe(0);
-  // The 408 of Node, which is sent much later, has no length.
+  // The 408 of Node.js, which is sent much later, has no length.
   expect(read()).toMatch(/^HTTP\/1\.1 408 [^]*content-length: 0/);
-  // The download breaks off, and nothing in it looks like its end.
+  // The download breaks off, and no part of it looks like its end.
   expect(download.read()).toMatch(/^HTTP\/1\.1 200 [^]*begun\r\n$/);
 });
 

@@ -27,12 +27,12 @@ const GET = { method: "GET", headers: { accept: "application/json" } };
 const HTML = { ...JSON_BODY, accept: "text/html" };
 const LOGIN = `mutation { login(input: { username: "ada", password: "ada-demo" }) { token } }`;
 
-type Row = [what: string, path: string, sending: Sending, status: number, reported: string];
+type Row = [name: string, path: string, sending: Sending, status: number, reported: string];
 
 test.each<Row>([
   ["a mutation by GET", `/graphql?query=${encodeURIComponent(LOGIN)}`, GET, 405, "BAD_REQUEST"],
   [
-    "a mutation without a type of results",
+    "a mutation without an acceptable media type",
     "/graphql",
     { body: operationText(LOGIN), headers: HTML },
     406,
@@ -76,11 +76,17 @@ test.each(ACCEPTED)("answers Accept $accept with $type, by GET and POST", async 
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, `${type}; charset=utf-8`]);
 });
 
-// docs/errors.md describes the same in words.
+// docs/errors.md describes the same rules in words.
 test.each([
   ...STATUSES,
-  { what: "too long a document", body: { query: LONG }, code: "OPERATION_TOO_LARGE", older: 200, newer: 400 },
-])("$what gets the HTTP status defined for the response media type", async ({ body, code, older, newer }) => {
+  {
+    case: "an overlong document",
+    body: { query: LONG },
+    code: "OPERATION_TOO_LARGE",
+    older: 200,
+    newer: 400,
+  },
+])("$case gets the HTTP status defined for the response media type", async ({ body, code, older, newer }) => {
   const { url } = await startGateway({ upstream: await startFake(() => undefined), env: { MAX_DEPTH: "5" } });
   for (const [accept, status] of [
     ["application/json", older],

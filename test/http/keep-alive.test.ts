@@ -29,7 +29,7 @@ test("a connection waiting for its next request outlives all other socket timeou
   const kept = await openRaw(port);
   await kept.write(READY);
   await kept.statuses(1);
-  // Each of these waits for longer than a limit, and later than the kept one.
+  // Each of these waits longer than a limit, and later than the reused connection.
   for (const half of ["", "GET / HTTP/1.1\r\n", "POST / HTTP/1.1\r\nHost: a\r\ncontent-length: 9\r\n\r\n"]) {
     const { write, closed } = await openRaw(port);
     await write(half);

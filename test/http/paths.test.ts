@@ -35,7 +35,7 @@ test("each path in the list of paths is served", async () => {
   }
 });
 
-test("GraphQL, MCP and WebSockets answer at paths with a slash at the end", async () => {
+test("GraphQL, MCP and WebSockets accept paths with a trailing slash", async () => {
   const { url } = await startDemoGateway({ env: { MCP: "read" } });
   const post = (path: string, body: string) =>
     sendPlainly(url + path, { method: "POST", headers: JSON_BODY }, body);
@@ -56,7 +56,7 @@ test("GraphQL, MCP and WebSockets answer at paths with a slash at the end", asyn
   socket.close();
 });
 
-test("the page at a path with a slash leads to the path without it", async () => {
+test("the page at a path with a trailing slash redirects to the path without it", async () => {
   const { url } = await startDemoGateway();
   const { status, headers } = await sendPlainly(`${url}/graphql/?x=1`, { headers: { accept: "text/html" } });
   expect([status, headers["location"]]).toEqual([307, "../graphql?x=1"]);

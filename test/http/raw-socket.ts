@@ -31,7 +31,7 @@ export async function openRaw(target: string | number) {
   };
 }
 
-/** The status of the answer to a head that is written as it is. */
+/** The status of the response to these bytes. */
 export async function statusOf(target: string | number, ...head: readonly string[]): Promise<string> {
   const { write, statuses } = await openRaw(target);
   await write(`${head.join("\r\n")}\r\n\r\n`);

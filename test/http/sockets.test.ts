@@ -9,7 +9,7 @@ import { listConnections } from "../../src/http/connections.ts";
 import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
 import { configOf } from "../support/config-of.ts";
 import { startRecords } from "../support/fake.ts";
-import { startHolding } from "../support/holding.ts";
+import { startDelayed } from "../support/delayed-service.ts";
 import { openPort } from "../support/listen.ts";
 import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
 import { LONG_TIMEOUT, withDeadline } from "../support/long-timeout.ts";
@@ -17,7 +17,7 @@ import { JSON_BODY, operationText } from "../support/raw-requests.ts";
 import { TEST_SETTINGS } from "../support/test-settings.ts";
 import { openRaw, statusOf } from "./raw-socket.ts";
 
-/** No connection is used twice. */
+/** Every request uses a new connection. */
 const HEADERS = { authorization: "token t0ken", connection: "close" };
 const BODY = operationText(ASK_STATUS);
 const LOG = "/downloads/Sm9iOmFkYS9tbmlzdC8y/logs";
@@ -31,7 +31,7 @@ const limitsOf = (deadlineMs: number) => ({
   timeout: 2 * deadlineMs,
 });
 
-/** A gateway whose callers may be as slow as `limits` allow, by default for minutes. */
+/** A gateway that allows callers to be as slow as `limits`, by default for minutes. */
 async function start(
   service: { readonly url: string },
   limits: Partial<typeof SOCKET_LIMITS> = {},
@@ -49,11 +49,11 @@ async function start(
     ...limits,
   });
   const listed = listConnections(server);
-  // Kept weakly, to find out whether anything else keeps them.
+  // Weak references, to find out whether anything else retains the objects.
   const responses: WeakRef<ServerResponse>[] = [];
   let connections = 0;
   let silences = 0;
-  // Not at the server, where a listener keeps Node from closing connections.
+  // The timeout is not that of the server, where a listener keeps Node.js from closing connections.
   server.on("connection", (socket) => {
     connections++;
     socket.on("timeout", () => silences++);
@@ -65,7 +65,7 @@ async function start(
     port,
     responses,
     listed,
-    /** How often a connection was silent for too long. */
+    /** Number of connections that were silent for too long. */
     silences: () => silences,
     connections: () => connections,
     open: () =>
@@ -79,7 +79,7 @@ async function start(
   };
 }
 
-/** The bytes that are sent at once, and then a text that is sent again and again, without end. */
+/** The bytes that are sent first, and a string that is then repeated without end. */
 type Dawdler = readonly [first: string, more?: string];
 
 /** Opens a connection and sends slowly. Returns the response once the gateway has closed the connection. */
@@ -107,7 +107,7 @@ const DAWDLERS: readonly Dawdler[] = [
 
 test("closes 500 slow clients with 408 while answering all others", async () => {
   await withDeadline(async (deadlineMs) => {
-    // Far fewer than dawdle with their bodies.
+    // Far fewer than the number of slow clients.
     const gateway = await start(await startRunning(), limitsOf(deadlineMs), { MAX_OPERATIONS: "8" });
     expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
     const left = new AbortController();
@@ -117,8 +117,8 @@ test("closes 500 slow clients with 408 while answering all others", async () => 
     await fetch(`http://127.0.0.1:${gateway.port}/graphql`, options);
     left.abort();
     const dawdling = Promise.all(
-      Array.from({ length: 500 }, (_, turn) =>
-        dawdle(gateway.port, DAWDLERS[turn % DAWDLERS.length] as Dawdler),
+      Array.from({ length: 500 }, (_, round) =>
+        dawdle(gateway.port, DAWDLERS[round % DAWDLERS.length] as Dawdler),
       ),
     );
     const gone = new AbortController();
@@ -134,7 +134,7 @@ test("closes 500 slow clients with 408 while answering all others", async () => 
       new Set(["HTTP/1.1 408 Request Timeout"]),
     );
     await vi.waitUntil(async () => (await gateway.open()) === 0, LONG_TIMEOUT);
-    // Nothing of the requests is kept in memory.
+    // No part of the requests is retained in memory.
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     await vi.waitFor(() => {
@@ -148,18 +148,18 @@ test("closes 500 slow clients with 408 while answering all others", async () => 
 });
 
 test("answers a client that waits long, and disconnects one that never reads", async () => {
-  const service = await startHolding();
-  const { held } = service;
+  const service = await startDelayed();
+  const { pending } = service;
   const gateway = await start(service, { timeout: 50 }, { READ_TIMEOUT_MS: "600000" });
   const { socket, write } = await openRaw(gateway.port);
   socket.pause();
   await write(`GET ${LOG} HTTP/1.1\r\nHost: a\r\nAuthorization: token t0ken\r\n\r\n`);
-  await vi.waitUntil(() => held.length === 1, LONG_TIMEOUT);
-  held.shift()?.end("x".repeat(20_000_000));
+  await vi.waitUntil(() => pending.length === 1, LONG_TIMEOUT);
+  pending.shift()?.end("x".repeat(20_000_000));
   const waiting = gateway.ask();
   const log = fetch(`http://127.0.0.1:${gateway.port}${LOG}`, { headers: HEADERS });
-  await vi.waitUntil(() => held.length === 2 && gateway.silences() >= 2, LONG_TIMEOUT);
-  for (const response of held) response.end(JSON.stringify(RUNNING_RECORD));
+  await vi.waitUntil(() => pending.length === 2 && gateway.silences() >= 2, LONG_TIMEOUT);
+  for (const response of pending) response.end(JSON.stringify(RUNNING_RECORD));
   expect(await waiting).toEqual(RUNNING_ANSWER);
   expect(await (await log).json()).toEqual(RUNNING_RECORD);
   await vi.waitUntil(async () => (await gateway.open()) === 0, LONG_TIMEOUT);
@@ -180,7 +180,7 @@ test("clients that disconnect before being served cause no upstream requests", a
   const posted = `${HEAD}Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
   const target = `/graphql?${new URLSearchParams({ query: ASK_STATUS }).toString()}`;
   const got = `GET ${target} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`;
-  // The gateway's thread is blocked meanwhile, so the connections wait to be accepted, as under an overload.
+  // Meanwhile the gateway's thread is blocked, so the connections wait to be accepted, as under overload.
   const requests = Array.from({ length: 20 }, () => [posted, got]).flat();
   execFileSync(process.execPath, ["-e", LEAVE, `${gateway.port}`, ...requests]);
   await vi.waitUntil(() => gateway.responses.length === 41, LONG_TIMEOUT);

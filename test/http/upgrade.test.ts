@@ -26,7 +26,7 @@ async function open(takesUpgrades = true) {
 test("answers a request that offers HTTP/2, then closes the connection", async () => {
   const { socket, closed, answers } = await open();
   socket.setNoDelay(true);
-  // Its body is sent in pieces.
+  // The body is sent in chunks.
   socket.write(POST + BODY.slice(0, 9));
   await new Promise((resolve) => void setImmediate(resolve));
   socket.write(BODY.slice(9));
@@ -34,7 +34,7 @@ test("answers a request that offers HTTP/2, then closes the connection", async (
   expect(await closed).toBe(false);
 });
 
-test("closes a connection that offers another protocol behind an unanswered request", async () => {
+test("closes a connection that offers another protocol after an unanswered request", async () => {
   const { socket, closed, read } = await open();
   socket.write(PLAIN + BODY + POST + BODY);
   expect([await closed, read()]).toEqual([false, ""]);

@@ -3,7 +3,7 @@ import { CallerRegistry } from "../../src/callers/callers.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Callers, and how time passes for them. */
+/** A caller registry with a clock, and a function that advances it. */
 function startCallers() {
   let now = 1_000;
   vi.spyOn(performance, "now").mockImplementation(() => now);
@@ -21,7 +21,7 @@ function startCallers() {
 
 test("a token stays verified while the service keeps accepting it", () => {
   const { callers, pass } = startCallers();
-  /** A request that the service accepts: the standing with which it came. */
+  /** Sends a request that the service accepts. Returns the verification that the caller had before. */
   const request = () => {
     const caller = callers.of("t0ken", "192.0.2.1");
     const { verification } = caller;

@@ -18,7 +18,7 @@ const QUERY = `{
   }
 }`;
 
-/** A service whose builds and groups are answered when `opened` is fulfilled. */
+/** A service that sends builds and groups when `opened` is fulfilled. */
 const startWith = (opened: Promise<void>) =>
   startFake(async ({ path }) => {
     if (path.includes("experiments")) return { json: { ...EXPERIMENT, experiment_group: "ada.mnist.2" } };
@@ -91,16 +91,16 @@ test("an operation with unread payloads keeps its permit", async () => {
   expect(await readOn(unread)).toMatchObject({ status: 200, isWhole: true });
 });
 
-/** A name of the request, which the data of a result has once at most. */
+/** A name from the request that the data of a result contains at most once. */
 const NAME = "n".repeat(3_000);
 const runs = (selection: string) => `project(id: "ada.mnist") { experiments(first: 3) { ${selection} } }`;
 const ITEMS = `nodes @stream(initialCount: 0, label: "${NAME}") { buildJob { description } }`;
 
 test.each([
-  ["keys of the paths of parts", "", `{ ${NAME}: ${runs("nodes { ... @defer { id } }")} }`],
-  ["labels of parts", "", `{ ${runs(`nodes { ... @defer(label: "${NAME}") { id } }`)} }`],
+  ["keys in paths of pending parts", "", `{ ${NAME}: ${runs("nodes { ... @defer { id } }")} }`],
+  ["labels of pending parts", "", `{ ${runs(`nodes { ... @defer(label: "${NAME}") { id } }`)} }`],
   ["labels of each item in the older format", "; deferSpec=20220824", `{ ${runs(ITEMS)} }`],
-  ["keys of the paths of errors", "", `{ ${NAME}: ${runs("nodes { buildJob { description } }")} }`],
+  ["keys in paths of errors", "", `{ ${NAME}: ${runs("nodes { buildJob { description } }")} }`],
 ])("MAX_RESULT_BYTES counts %s", async (_, format, query) => {
   const { opened, open } = latch();
   const results = [1, 2, 3].map((id) => ({ id, build_job: `ada.mnist.builds.${id}` }));
@@ -116,7 +116,7 @@ test.each([
   let text = "";
   for await (const bytes of body ?? []) {
     text += new TextDecoder().decode(bytes);
-    // The others do not come before the first one is delivered.
+    // The others do not arrive before the first one is delivered.
     if (text.includes("A build.")) open();
   }
   expect(text).toContain("OPERATION_TOO_LARGE");

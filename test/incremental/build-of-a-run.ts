@@ -3,10 +3,10 @@ import made from "./build-of-a-run.json" with { type: "json" };
 
 export const SIGNED_IN = { authorization: "token t0ken" };
 
-/** The experiment and its build, and the pieces in which `DEFERRED` comes. */
+/** The experiment and its build, and the payloads of `DEFERRED`. */
 export const { experiment: EXPERIMENT, build: BUILD, payloads: PIECES } = made;
 
-/** A service with one experiment, and its build, which is answered when `opened` is fulfilled. */
+/** A service with one experiment, and its build, which it sends when `opened` is fulfilled. */
 export const startBuilt = (opened: Promise<void> = Promise.resolve()) =>
   startFake(async ({ path, method }) => {
     if (method === "POST") return { json: {} };

@@ -4,7 +4,7 @@ import { startBroken } from "../support/broken.ts";
 import { cases } from "../support/cases.ts";
 import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
-import { askIncrementally, merge, nullAt, type Path, type PieceJson } from "../support/incremental.ts";
+import { askIncrementally, merge, nullAt, type Path, type PayloadJson } from "../support/incremental.ts";
 import { deferral, UNSTEADY as LEFT_OUT } from "../support/random-deferral.ts";
 import { EXISTING_ROOTS, listOperation, operation, ROOTS, VARIABLES } from "../support/random-operations.ts";
 
@@ -12,7 +12,7 @@ const EXISTING = operation({ roots: EXISTING_ROOTS, leftOut: LEFT_OUT, depth: 4 
 const RECORDS = operation({ roots: ROOTS, leftOut: LEFT_OUT, depth: 4 });
 const LISTS = listOperation({ leftOut: LEFT_OUT, depth: 3 });
 
-/** Asks for a document whole, and for a form of it in pieces. */
+/** Sends a document once for a complete result, and once in a form with incremental delivery. */
 async function startBoth(share: number, areListsKept = false) {
   const demo = await startDemoService({ now: still });
   const token = tokenOf(demo, "ada");
@@ -43,12 +43,12 @@ test.each([
 ] as const)(
   "at failure rate %d, merged %s equal whole results except payload-local errors",
   async (share, _, operations, most) => {
-    // Without lists by ids: of those the gateway remembers for a while that the service refused them.
+    // Without lists by ids: the gateway remembers for a while that the service rejected them.
     const ask = await startBoth(share, true);
     await fc.assert(
       fc.asyncProperty(operations, deferral(), async (document, defer) => {
         const { merged, whole, calls, expectedCalls } = await ask(document, defer(document));
-        // Nothing is sent for what is deferred below a null; whole results read ahead there.
+        // Deferred fields below a null cause no requests; complete results prefetch them.
         const isSent = (call: string) => !whole.errors || calls.includes(call);
         const needed = expectedCalls.filter(isSent);
         expect(operations === EXISTING ? calls : needed).toEqual(needed);
@@ -65,10 +65,10 @@ test.each([
 );
 
 /**
- * The places where an error stayed in its piece, which the whole result has as null or has more of. A record that is missing is
- * null where nothing else is asked of it at first; with more that can be told only what failed is.
+ * The paths at which an error stayed in its payload, and the complete result has null or more data. A missing record is null if the initial
+ * result selects nothing else of it. Otherwise only the failed fields are null.
  */
-function keptPlaces({ errors, failed }: ReturnType<typeof merge>, whole: PieceJson): readonly Path[] {
+function keptPlaces({ errors, failed }: ReturnType<typeof merge>, whole: PayloadJson): readonly Path[] {
   const places = errors.flatMap(({ path = [] }) => {
     const place = nullAt(whole.data, path);
     const isHigher = whole.errors?.some(
@@ -79,7 +79,7 @@ function keptPlaces({ errors, failed }: ReturnType<typeof merge>, whole: PieceJs
   return [...failed.map((path) => nullAt(whole.data, path)), ...places];
 }
 
-/** Merged data with what the whole result has where an error stayed in its piece. */
+/** Merged data, in which values of the complete result replace those where an error stayed in its payload. */
 function comparable(merged: unknown, whole: unknown, kept: readonly Path[], at: Path): unknown {
   if (kept.some((path) => path.join() === at.join())) return whole;
   if (typeof merged !== "object" || merged === null) return merged;
@@ -93,8 +93,8 @@ function comparable(merged: unknown, whole: unknown, kept: readonly Path[], at: 
 
 const isWithin = (path: Path, above: Path): boolean => above.every((key, index) => path[index] === key);
 
-/** The places of a result that are null with an error. */
-function nullsOf(data: unknown, { errors = [] }: Pick<PieceJson, "errors">): Path[] {
+/** The paths of a result that are null with an error. */
+function nullsOf(data: unknown, { errors = [] }: Pick<PayloadJson, "errors">): Path[] {
   const paths = errors.flatMap(({ path, extensions }): readonly Path[] => {
     const all = extensions?.["paths"];
     // Safe: the gateway lists the paths there.

@@ -8,7 +8,7 @@ async function start() {
   const results = [1, 2, 3].map((id) => ({
     id,
     unique_name: `ada.mnist.${id}`,
-    // The record of the second, which is to tell what its row lacks, cannot be read.
+    // The record of the second run, which has the fields that its row lacks, cannot be read.
     ...(id !== 2 && { last_status: "running" }),
     build_job: `ada.mnist.builds.${id}`,
   }));

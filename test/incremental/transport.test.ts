@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { latch } from "../support/latch.ts";
 import { startGateway } from "../support/gateway.ts";
-import { partsOf, type PieceJson } from "../support/incremental.ts";
+import { partsOf, type PayloadJson } from "../support/incremental.ts";
 import { SIGNED_IN, startBuilt } from "./build-of-a-run.ts";
 import { post } from "../support/raw-requests.ts";
 
@@ -11,7 +11,7 @@ const STREAM = `{ entities(ids: ["RXhwZXJpbWVudDphZGEvbW5pc3QvMw", "?"]) @stream
 const start = async (opened?: Promise<void>) =>
   startGateway({ upstream: await startBuilt(opened), env: { EXPLAIN: "on" } });
 
-const HEADERS = { ...SIGNED_IN, "content-type": "application/json", "x-request-id": "story" };
+const HEADERS = { ...SIGNED_IN, "content-type": "application/json", "x-request-id": "request-1" };
 
 const ask = (url: string, accept: string, query = QUERY, headers: Record<string, string> = {}) =>
   post(`${url}/graphql`, { query }, { ...HEADERS, accept, ...headers });
@@ -27,20 +27,20 @@ const parts = (...payloads: readonly string[]): string =>
   `\r\n---${payloads.map((json) => `\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${json.length}\r\n\r\n${json}\r\n---`).join("")}--\r\n`;
 const events = (...payloads: readonly string[]): string =>
   `${payloads.map((json) => `event: next\ndata: ${json}\n\n`).join("")}event: complete\ndata:\n\n`;
-/** The text of a response without the comments of an event stream. */
+/** A response without the comments of an event stream. */
 const textOf = async (response: Response) => (await response.text()).replaceAll(/^:\n\n/gm, "");
 
 describe("incremental delivery by the Accept header", () => {
   test.each([
     "multipart/mixed",
-    // Apollo Client's handlers and urql put these in front of JSON.
+    // Apollo Client's handlers and urql prepend these to JSON.
     "multipart/mixed;incrementalSpec=v0.2,application/graphql-response+json,application/json;q=0.9",
   ])("sends multipart payloads for %s", async (accept) => {
     const { url } = await start();
     const response = await ask(url, accept);
     expect([response.status, response.headers.get("content-type")]).toEqual([200, TYPE]);
     expect(response.headers.get("cache-control")).toBe("private, no-store");
-    expect(response.headers.get("x-request-id")).toBe("story");
+    expect(response.headers.get("x-request-id")).toBe("request-1");
     expect(await response.text()).toBe(parts(FIRST, SECOND));
   });
 
@@ -97,7 +97,7 @@ test("sends compressed payloads as soon as they are ready", async () => {
   let text = "";
   for await (const bytes of response.body ?? []) {
     text += Buffer.from(bytes).toString();
-    // The service has not answered for the second piece yet.
+    // The service has not sent the data of the second payload yet.
     if (text.includes(FIRST)) open();
   }
   expect(text).toBe(parts(FIRST, SECOND));
@@ -106,9 +106,9 @@ test("sends compressed payloads as soon as they are ready", async () => {
 test("an operation's log line and explanation cover all its payloads", async () => {
   const { url, logged } = await start();
   const response = await ask(url, "multipart/mixed", QUERY, { "x-rungraph-explain": "1" });
-  const payloads: PieceJson[] = [];
+  const payloads: PayloadJson[] = [];
   for await (const part of partsOf(response)) payloads.push(part);
-  const requestsOf = ({ extensions }: PieceJson) => extensions?.["explain"];
+  const requestsOf = ({ extensions }: PayloadJson) => extensions?.["explain"];
   expect(requestsOf(payloads[0] ?? {})).toMatchObject({ requests: [{ template: EXPERIMENT }] });
   expect(requestsOf(payloads[1] ?? {})).toMatchObject({
     requests: [{ template: EXPERIMENT }, { template: BUILD, isDeferred: true }],

@@ -5,7 +5,7 @@ import { listen } from "../support/listen.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { DEFERRED, PIECES, startBuilt } from "./build-of-a-run.ts";
 
-/** A gateway before a service, and a client of graphql-ws. */
+/** A gateway in front of a service, and a client of graphql-ws. */
 async function connect(upstream: { readonly url: string }, env: Record<string, string> = {}) {
   const gateway = await startGateway({ upstream, env });
   const client = clientOf(gateway.url, { authorization: "token t0ken" });

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as nextTick } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { LONG_FROM, send, startFixture, type Fixture } from "../support/admission-fixture.ts";
 import { openSocket } from "../support/admission.ts";
@@ -10,7 +10,7 @@ import { FIRST_POLL, RUN_UPDATED } from "../support/live-service.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 
-/** Not the time of another timer. */
+/** A duration that no other timer has, in milliseconds. */
 const READ_TIMEOUT_MS = 7_000;
 const ONE_DOWNLOAD = { READ_TIMEOUT_MS: `${READ_TIMEOUT_MS}`, MAX_DOWNLOADS_PER_TOKEN: "1" };
 const FILE_BYTES = 18_000_000;
@@ -25,7 +25,7 @@ const download = (fixture: Fixture) => {
 
 const isWaiting = (fixture: Fixture) => fixture.timers().includes(fixture.now() + READ_TIMEOUT_MS);
 
-/** A download that nobody has read yet, until the gateway waits for its reader. */
+/** A download that the client has not read yet. Resolves when the gateway waits for the client. */
 async function unread(fixture: Fixture) {
   const { response, closed } = download(fixture);
   const received = await response;
@@ -46,13 +46,13 @@ test("a trickling download ends after READ_TIMEOUT_MS and frees its permit", asy
   await vi.waitFor(async () => expect((await download(fixture).response).statusCode).toBe(200), LONG_TIMEOUT);
 });
 
-/** Reads a part of the file, or until the gateway waits with a further chunk. Returns how many bytes it has read. */
+/** Reads part of the file. Stops when it has enough, or when the gateway waits with a further chunk. Returns the number of bytes read. */
 async function readOn(fixture: Fixture, received: IncomingMessage): Promise<number> {
   let bytes = 0;
   while (bytes < FILE_BYTES / 9 && !isWaiting(fixture) && !received.readableEnded && !received.destroyed) {
     // Safe: no encoding is set.
     bytes += (received.read() as Buffer | null)?.length ?? 0;
-    await turn();
+    await nextTick();
   }
   return bytes;
 }
@@ -66,8 +66,7 @@ test("a slowly but steadily read download completes, even beyond MAX_WAITING_BYT
   await fixture.accept("ada");
   const { received } = await unread(fixture);
   received.on("error", () => {});
-  // The service is not silent: its bytes wait for the reader.
-  // Safe: it is a method of sockets.
+  // The service is not silent: its bytes wait for the client. Safe: the timeout belongs to a socket.
   const upstream = mock.contexts[mock.calls.findIndex(([ms]) => ms === idleMs)] as Socket;
   await vi.waitUntil(() => upstream.isPaused(), LONG_TIMEOUT);
   upstream.emit("timeout");
@@ -83,7 +82,7 @@ test("a slowly but steadily read download completes, even beyond MAX_WAITING_BYT
 
 test("pauses reading a WebSocket while many of its documents are unanswered", async () => {
   const fixture = await startFixture();
-  const { socket, tell } = await openSocket(fixture, ADA);
+  const { socket, sendMessage } = await openSocket(fixture, ADA);
   stopwatchRuns();
   const documents = 400;
   let answered = 0;
@@ -95,12 +94,12 @@ test("pauses reading a WebSocket while many of its documents are unanswered", as
   });
   for (let number = 0; number < documents; number++) {
     const query = `subscription { invalid${number} } #${"x".repeat(8_000)}`;
-    tell({ type: "subscribe", id: `${number}`, payload: { query } });
+    sendMessage({ type: "subscribe", id: `${number}`, payload: { query } });
   }
-  // Its answer shows when the gateway has read what came before it.
-  tell({ type: "ping" });
+  // The response to this message shows that the gateway has read all earlier ones.
+  sendMessage({ type: "ping" });
   await isRead;
-  // Some more have come in one piece with the last that was read.
+  // The last chunk that was read also contained some later messages.
   expect(documents - answered).toBeLessThan(64);
 });
 
@@ -115,12 +114,16 @@ test("closes a WebSocket that is not initialized in time", async () => {
 });
 
 /** Lets time pass for a client that answers pings. */
-async function pass(fixture: Fixture, { socket, tell }: Awaited<ReturnType<typeof openSocket>>, ms: number) {
+async function pass(
+  fixture: Fixture,
+  { socket, sendMessage }: Awaited<ReturnType<typeof openSocket>>,
+  ms: number,
+) {
   for (const end = fixture.now() + ms; fixture.now() < end;) {
     fixture.advance(Math.min(10_000, end - fixture.now()));
     if (fixture.now() === end) return;
     const answer = once(socket, "message");
-    tell({ type: "ping" });
+    sendMessage({ type: "ping" });
     await answer;
   }
 }
@@ -131,7 +134,7 @@ test("closes a WebSocket after a minute without a subscription", async () => {
   const completed = new Promise<void>((resolve) =>
     opened.socket.on("message", (text: Buffer) => text.includes('"complete"') && resolve()),
   );
-  opened.tell({ type: "subscribe", id: "1", payload: { query: "{ __typename }" } });
+  opened.sendMessage({ type: "subscribe", id: "1", payload: { query: "{ __typename }" } });
   await completed;
   await pass(fixture, opened, 59_999);
   expect(opened.socket.readyState).toBe(opened.socket.OPEN);
@@ -146,13 +149,13 @@ test("keeps a WebSocket open beyond a minute until its last subscription ends", 
   const number = fixture.next();
   const variables = { id: globalId(`Experiment:ada/mnist/${number}`) };
   for (const id of ["1", "2"])
-    opened.tell({ type: "subscribe", id, payload: { query: RUN_UPDATED, variables } });
+    opened.sendMessage({ type: "subscribe", id, payload: { query: RUN_UPDATED, variables } });
   await vi.waitUntil(() => fixture.timers().includes(fixture.now() + FIRST_POLL), LONG_TIMEOUT);
   await pass(fixture, opened, 125_000);
-  opened.tell({ type: "complete", id: "1" });
+  opened.sendMessage({ type: "complete", id: "1" });
   await pass(fixture, opened, 125_000);
   expect(opened.socket.readyState).toBe(opened.socket.OPEN);
-  opened.tell({ type: "complete", id: "2" });
+  opened.sendMessage({ type: "complete", id: "2" });
   await vi.waitUntil(() => fixture.timers().includes(fixture.now() + 60_000), LONG_TIMEOUT);
   await pass(fixture, opened, 60_000);
   expect(await opened.closed).toBe(1000);

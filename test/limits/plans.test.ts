@@ -10,14 +10,14 @@ const NESTED = `${NAMED} ofType { ${NAMED} ofType { ${NAMED} ofType { ${NAMED} }
 const VALUE = `name description defaultValue isDeprecated deprecationReason type { ${NESTED} }`;
 const FIELD = `name description isDeprecated deprecationReason type { ${NESTED} } args { ${VALUE} }`;
 
-/** A document of which each combination of its conditions makes a plan with all of its fields. */
+/** A document in which each combination of conditions creates a plan with all fields. */
 const document = (number: number): string => `# ${number}
   query Q(${CONDITIONS.map((name) => `$${name}: Boolean!`).join()}) {
     ${CONDITIONS.map((name) => `${name}: __typename @include(if: $${name})`).join(" ")}
     ${Array.from({ length: 15 }, (_, index) => `type${index}: __type(name: "GatewayInfo") { ${NAMED} fields { ${FIELD} } }`).join(" ")}
   }`;
 
-/** A gateway in a process of its own, before the demo. */
+/** A gateway in a separate process, in front of the demo. */
 async function start() {
   const demo = await startDemoService();
   const gateway = await startWatched(BUILT, demo.url);
@@ -40,7 +40,7 @@ test("DOCUMENT_CACHE_BYTES bounds the plans of short documents with many conditi
   const before = await condition();
   for (let number = 1; number <= 6; number++) await run(number);
   const after = await condition();
-  // The setting is at 16,000,000.
+  // The setting is 16,000,000.
   expect(after.heapBytes - before.heapBytes).toBeLessThan(32_000_000);
 });
 
@@ -52,8 +52,14 @@ test.each([
     (index: number) =>
       `query Q${index} { ${Array.from({ length: 6 }, (_, field) => `p${field}: project(id: "a.b") { ${repeat("id", 600)} }`).join(" ")} }`,
   ],
-  ["ones that name no field", (index: number) => `query Q${index} { gateway { ${repeat("none", 3_000)} } }`],
-  ["ones that are cut short", (index: number) => `query Q${index} { gateway { ${repeat("version", 3_000)} `],
+  [
+    "documents that select no field",
+    (index: number) => `query Q${index} { gateway { ${repeat("none", 3_000)} } }`,
+  ],
+  [
+    "documents that are truncated",
+    (index: number) => `query Q${index} { gateway { ${repeat("version", 3_000)} `,
+  ],
 ])("keeps different documents up to 16 MB in total: %s", async (_, documentOf) => {
   const { post, condition } = await start();
   await (await post({ query: "{ gateway { version } }" })).text();

@@ -22,7 +22,7 @@ test.each([
   expect((await openSocket(fixture, { token: "invented-late" })).outcome).toBe("in");
   expect((await openSocket(fixture, { token: "ada" })).outcome).toBe("in");
   expect((await openSocket(fixture, { token: "ada", byHeader: true })).outcome).toBe("in");
-  known.tell({ type: "ping" });
+  known.sendMessage({ type: "ping" });
   expect(await Promise.race([once(known.socket, "message"), known.closed])).toBeInstanceOf(Array);
 });
 
@@ -39,7 +39,7 @@ test("one token opens 120 event streams at once although MAX_OPERATIONS_PER_TOKE
   const fixture = await startFixture({ env: { ...DEFAULTS, MAX_OPERATIONS_PER_TOKEN: "1" } });
   await fixture.accept("ada");
   const fields = many(90, (index) => `f${index}: name`).join(" ");
-  // No two documents are one text: they wait for the caller's turns to be read.
+  // All documents differ, so each must be parsed in the caller's share of time.
   const variables = { id: globalId(`Experiment:ada/mnist/${AT_ONCE}`) };
   const requestOf = (number: number) => {
     const query = `subscription S${number}($id: ID!) { runUpdated(id: $id) { reason run { ${fields} } } }`;
@@ -52,15 +52,15 @@ test("one token opens 120 event streams at once although MAX_OPERATIONS_PER_TOKE
   onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
   await Promise.all(sockets.map((socket) => once(socket, "connect")));
   const answers = sockets.map((socket) => once(socket, "data"));
-  // In one turn of the event loop.
+  // All requests arrive in one tick of the event loop.
   sockets.forEach((socket, number) => socket.write(requestOf(number)));
   const lines = (await Promise.all(answers)).map(([data]) => String(data).split("\r\n", 1)[0]);
   expect(new Set(lines)).toEqual(new Set(["HTTP/1.1 200 OK"]));
 });
 
 test.each([
-  ["whom the proxy names", "1"],
-  ["who share the proxy's address", ""],
+  ["behind different client addresses", "1"],
+  ["that share the proxy's address", ""],
 ])("200 unverified sign-ins block neither 40 others %s nor a signed-in caller", async (_, trusted) => {
   const fixture = await startFixture({ env: { ...DEFAULTS, TRUSTED_PROXIES: trusted } });
   await fixture.accept("ada");

@@ -2,10 +2,10 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { AT_ONCE, startFixture, type Fixture } from "../support/admission-fixture.ts";
 import { ENTER } from "../support/admission.ts";
 
-/** An address may have two downloads of callers that are not verified. */
+/** An address may have two downloads of unverified callers. */
 const DOWNLOADS = { MAX_DOWNLOADS: "8", MAX_DOWNLOADS_PER_TOKEN: "2" };
 
-/** Takes the places that unverified callers share at this address. */
+/** Uses up the permits that unverified callers share at this address. */
 async function fillAddress(fixture: Fixture) {
   for (const token of ["invented1", "invented2"])
     expect((await ENTER.download(fixture, { token }, "active")).outcome).toBe("in");

@@ -17,7 +17,7 @@ interface Row {
 
 type Rows = Readonly<Partial<Record<"experiments" | "jobs" | "builds" | "groups", readonly Row[]>>>;
 
-/** A server whose lists have these rows, in the order of the lists. */
+/** A server with these rows in its lists, in the given order. */
 async function startLists(rows: Rows, env: Record<string, string> = {}) {
   const { service, ask } = await startBefore(
     (seen) => {
@@ -74,7 +74,7 @@ test("runs of all kinds are one list, the latest creation first", async () => {
   ]);
 });
 
-test("one request for each kind finds tagged runs of a week", async () => {
+test("one request per kind finds the tagged runs of a week", async () => {
   const { pageAfter, service } = await startLists({ jobs: [{ id: 3, started_at: "2026-03-05T10:00:00Z" }] });
   const page = await pageAfter({
     filter: { tags: ["best"], startedAt: { from: "2026-03-01" } },
@@ -87,7 +87,7 @@ test("one request for each kind finds tagged runs of a week", async () => {
   expect(service.calls()).toEqual(lists.map((kind) => `GET ada/mnist/${kind}?${query}`));
 });
 
-test("a member that only some kinds have takes those kinds", async () => {
+test("a filter member that only some kinds have selects those kinds", async () => {
   const { pageAfter, service } = await startLists({});
   await pageAfter({ kinds: ["JOB", "EXPERIMENT", "JOB"], filter: { builds: ["ada.mnist.builds.5"] } });
   const query = `${CREATED}&query=build%3A5`;
@@ -140,7 +140,7 @@ test("a server without lists offers no runs of all kinds", async () => {
   expect(service.calls()).toEqual([]);
 });
 
-test("the bound of a scan holds for all kinds together", async () => {
+test("the limit of a scan applies to all kinds together", async () => {
   const rows = Array.from({ length: 6 }, (_, index) => ({
     ...at(9 - index, 50 - index),
     description: index === 5 ? "the best" : "",
@@ -184,7 +184,7 @@ const sortedBy = (direction: string, seconds: readonly (number | null)[]): Row[]
     }));
 };
 
-test("a walk of pages gives each run once and in order", async () => {
+test("paging returns each run once and in order", async () => {
   const seconds = fc.array(fc.constantFrom(1, 2, 3, null), { maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(

@@ -4,14 +4,12 @@ import { expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { codesOf } from "../support/errors.ts";
 import { listIn } from "../support/listed.ts";
-import { readFilter, type Said } from "./filter-reader.ts";
+import { readFilter, type Condition } from "./filter-reader.ts";
 import { startRows } from "./rows.ts";
 
-/*
- * For any typed filter, the server gets the conditions that its language can express, and the gateway compares the others.
- */
+/* For any typed filter, the server receives the conditions that its language can express, and the gateway compares the others. */
 
-/** Text in which signs of the language are frequent. */
+/** Strings that often contain operators of the language. */
 const text = fc.string({
   unit: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom("a", "loss", "Ü", "7", "ada", "range", "in", "gt") },
@@ -59,21 +57,21 @@ type Input = {
   readonly [Name in keyof Members]?: Members[Name] extends fc.Arbitrary<infer Value> ? Value : never;
 };
 
-/** One member, since the others are not sent if one is refused. */
+/** A single member, because no condition is sent if one is rejected. */
 const hostile: fc.Arbitrary<Input> = fc.oneof(
   ...Object.entries(membersOf(texts, text, fc.oneof(text, day))).map(([member, value]) =>
     fc.record<Input>({ [member]: value }),
   ),
 );
 
-const set = (key: string, values: readonly string[] = [], isNegated = false): Said[] =>
+const set = (key: string, values: readonly string[] = [], isNegated = false): Condition[] =>
   values.length === 0 ? [] : [{ key, isNegated, sign: "", values }];
 
-const bound = (key: string, sign: string, value: string | number | undefined): Said[] =>
+const bound = (key: string, sign: string, value: string | number | undefined): Condition[] =>
   value === undefined ? [] : [{ key, isNegated: false, sign, values: [value] }];
 
-/** The conditions of a filter, in the order in which they are written. */
-const saidBy = ({ createdAt, metrics = [], parameters = [], ...input }: Input): Said[] => [
+/** The conditions of a filter, in the order of its members. */
+const conditionsOf = ({ createdAt, metrics = [], parameters = [], ...input }: Input): Condition[] => [
   ...set("name", input.names),
   ...set("status", input.rawStatuses),
   ...set("user.username", input.users),
@@ -101,12 +99,12 @@ async function startReader() {
     const isScan = codes.length === 0 && listIn(answer, "project.experiments").scan !== null;
     const sent = service.seen().slice(seen);
     seen += sent.length;
-    const said = sent.map(({ path }) => {
+    const conditions = sent.map(({ path }) => {
       const params = new URL(path, "http://service").searchParams;
       expect([...params.keys()].filter((key) => !/^(?:query|limit|sort)$/.test(key))).toEqual([]);
       return readFilter(params.get("query") ?? "");
     });
-    return { codes, said, isScan };
+    return { codes, conditions, isScan };
   };
 }
 
@@ -114,14 +112,14 @@ test("filter values cannot alter conditions, whether sent upstream or compared l
   const read = await startReader();
   await fc.assert(
     fc.asyncProperty(hostile, async (filter) => {
-      const { codes, said, isScan } = await read(filter);
-      const [all, sent = []] = [saidBy(filter), ...said];
+      const { codes, conditions, isScan } = await read(filter);
+      const [all, sent = []] = [conditionsOf(filter), ...conditions];
       // No day is compared.
       const isRefused = codes.length > 0 && "createdAt" in filter;
       const part = all.filter((each) => sent.some((one) => isDeepStrictEqual(one, each)));
-      expect({ codes, said, isScan }).toEqual({
+      expect({ codes, conditions, isScan }).toEqual({
         codes: isRefused ? ["BAD_USER_INPUT"] : [],
-        said: isRefused ? [] : [part],
+        conditions: isRefused ? [] : [part],
         isScan: !isRefused && part.length < all.length,
       });
     }),
@@ -135,7 +133,7 @@ test("a filter of plain values is never refused", async () => {
   const harmless: fc.Arbitrary<Input> = fc.record(membersOf(plainTexts, name, day), { requiredKeys: [] });
   await fc.assert(
     fc.asyncProperty(harmless, async (filter) => {
-      expect(await read(filter)).toEqual({ codes: [], said: [saidBy(filter)], isScan: false });
+      expect(await read(filter)).toEqual({ codes: [], conditions: [conditionsOf(filter)], isScan: false });
     }),
     { numRuns: cases(25, 300) },
   );

@@ -9,7 +9,7 @@ const QUERY = `query ($first: Int, $after: String) { user(username: "ada") { boo
   pageInfo { hasNextPage endCursor }
 } } }`;
 
-/** Five bookmarks, of which the second and third outlived their jobs. */
+/** Five bookmarks. The jobs of the second and third have been deleted. */
 const ROWS = [1, null, undefined, 4, 5].map((id) => ({
   ...(id !== undefined && {
     content_object: id && { id, unique_name: `ada.mnist.jobs.${id}`, project: "ada.mnist" },

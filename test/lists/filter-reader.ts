@@ -1,25 +1,25 @@
 /** A condition of a filter, as a server reads it. */
-export interface Said {
+export interface Condition {
   readonly key: string;
   readonly isNegated: boolean;
-  /** Of a comparison. */
+  /** The operator of a comparison; empty for a set. */
   readonly sign: string;
   readonly values: readonly (string | number)[];
 }
 
-/** Reads a filter by the rules of release 0.4.4, without its database. Throws where that release refuses it or crashes. */
-export function readFilter(query: string): Said[] {
+/** Reads a filter by the rules of release 0.4.4, without its database. Throws if that release rejects the filter or crashes. */
+export function readFilter(query: string): Condition[] {
   if (strip(query) === "") return [];
   return query.split(",").map(strip).filter(Boolean).map(readExpression);
 }
 
-/** As `str.strip()` of Python, which also removes some control characters. */
+/** Like Python's `str.strip()`, which also removes some control characters. */
 const strip = (text: string) => text.replaceAll(/^[\s\p{Cc}]+|[\s\p{Cc}]+$/gu, "");
 
 const DATES = new Set(["created_at", "updated_at", "started_at", "finished_at"]);
 const LOOKUPS = /^(?:exact|in|gte?|lte?|range|regex|isnull|i?contains|contained_by|has_(?:keys?|any_keys))$/;
 
-function readExpression(expression: string): Said {
+function readExpression(expression: string): Condition {
   const [key = "", operation = "", ...rest] = expression.split(":").map(strip);
   if (key === "" || operation === "" || rest.length > 0) throw new Error(`no expression: ${expression}`);
   const [field = "", name, ...more] = key.split(".").map(strip);
@@ -44,7 +44,7 @@ function readExpression(expression: string): Said {
   return { key, isNegated, sign, values: [field === "metric" ? Number(value) : value] };
 }
 
-/** A name becomes a path of the database, in which some words are operators. */
+/** A name becomes a path in the database, in which some words are operators. */
 function checkName(name: string, isCompared: boolean): void {
   const isPath = !name.includes("__") && !name.endsWith("_") && !/^[\s+-]*[\d_]+$/.test(name);
   if (!isPath || /['"%]/.test(name) || (!isCompared && LOOKUPS.test(name))) {

@@ -70,7 +70,7 @@ const WAYS: Readonly<Record<string, Record<string, string>>> = {
   },
 };
 
-test.each(Object.entries(WAYS))("walks a history from its end to its start %s", async (_, env) => {
+test.each(Object.entries(WAYS))("pages through a history from its end to its start %s", async (_, env) => {
   for (const length of [0, 1, 41, 99, 100, 101, 220]) {
     const { page } = await openHistory(rowsOf(length), env);
     const walked: number[] = [];
@@ -88,7 +88,7 @@ test.each(Object.entries(WAYS))("walks a history from its end to its start %s", 
   }
 });
 
-test("takes the cursors of pages in both directions", async () => {
+test("accepts the cursors of pages in both directions", async () => {
   const { page } = await openHistory(rowsOf(50));
   const { pageInfo: middle } = await page({ first: 20 });
   const { ids, pageInfo } = await page({ last: 5, before: middle.endCursor });
@@ -141,7 +141,7 @@ test("reads the latest status of a run with its message and traceback", async ()
   expect(service.inOrder()).toEqual([`${STATUSES}?limit=100`]);
 });
 
-test("has no latest status of an empty history", async () => {
+test("returns null as the latest status of an empty history", async () => {
   const { ask } = await openHistory([]);
   expect(await ask(LATEST)).toEqual({ data: { run: { latestStatus: null } } });
 });

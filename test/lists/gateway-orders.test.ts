@@ -5,7 +5,7 @@ import { listIn } from "../support/listed.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject, startRows } from "./rows.ts";
 
-/* Orders that servers do not have: the gateway reads the whole list and sorts it. */
+/* Orders that servers do not support: the gateway reads the whole list and sorts it. */
 
 const QUERY = `query ($first: Int, $offset: Int, $after: String, $order: RunOrder!, $filter: RunFilter) {
   project(id: "ada.mnist") {
@@ -55,7 +55,7 @@ const WHOLE = `${LIST}&limit=500`;
 const MIXED = runsOf([0.1, "a", 0.02, null, undefined, "B", 5, true, [1], 5, "10"]);
 
 describe("the order by a parameter", () => {
-  test("has numbers before strings, and omits runs without either", async () => {
+  test("sorts numbers before strings, and omits runs without either", async () => {
     const { listed, calls } = await startSorted(MIXED);
     const ascending = { ids: [3, 1, 7, 10, 11, 6, 2], totalCount: 7 };
     expect(await listed({ order: byLr("ASC") })).toMatchObject({
@@ -78,7 +78,7 @@ describe("the order by a parameter", () => {
     expect(calls()).toEqual([WHOLE]);
   });
 
-  test("sorts what the conditions of the server and of the gateway leave", async () => {
+  test("sorts the rows that match the conditions of the server and of the gateway", async () => {
     const { listed, calls } = await startSorted(MIXED);
     const filter = { statuses: ["CREATED"], parameters: [{ name: "lr", atLeast: 0.1 }] };
     expect(await listed({ order: byLr("DESC"), filter, first: 2 })).toMatchObject({
@@ -90,7 +90,7 @@ describe("the order by a parameter", () => {
     expect(calls()).toEqual([`${LIST}&query=status%3Acreated&limit=500`]);
   });
 
-  test("is refused by a name that no experiment has", async () => {
+  test("is refused with a name that no experiment has", async () => {
     const { refused, listed, calls } = await startSorted(runsOf([1, true]));
     const order = { by: { parameter: "rl" } };
     const message =
@@ -105,7 +105,7 @@ describe("the order by a parameter", () => {
 });
 
 describe("a page of a list that the gateway sorts", () => {
-  test("goes on by its cursors, and reads the whole list each time", async () => {
+  test("continues by cursor, and reads the whole list each time", async () => {
     const { listed, calls } = await startSorted(MIXED, { MAX_PAGE_SIZE: "4" });
     const order = byLr("ASC");
     const reads = [`${LIST}&limit=4`, `${LIST}&limit=4&offset=4`, `${LIST}&limit=4&offset=8`];
@@ -120,7 +120,7 @@ describe("a page of a list that the gateway sorts", () => {
     expect(calls()).toEqual([...reads, ...reads, ...reads]);
   });
 
-  test("begins at an offset", async () => {
+  test("starts at an offset", async () => {
     const { listed, calls } = await startSorted(MIXED);
     const order = byLr("ASC");
     expect(await listed({ order, first: 2, offset: 4 })).toMatchObject({
@@ -206,7 +206,7 @@ describe("the order by DURATION", () => {
     timed(3, "failed", 1, 2),
     // It began long ago.
     timed(4, "running", 1, null),
-    // Nobody knows when it ended.
+    // A run without an end.
     timed(5, "stopped", 1, null),
     timed(6, "succeeded", 3, 5),
   ];

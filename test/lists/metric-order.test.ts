@@ -59,7 +59,7 @@ describe("ordering by a metric", () => {
 const UNKNOWN = 'order.by.metric: expected a metric of the list, got "lss", which no experiment has';
 
 test.each(UNKNOWN_METRICS)(
-  "reports a metric that no experiment has: $what",
+  "reports a metric that no experiment has: $case",
   async ({ direction, pages, requests, known }) => {
     let page = 0;
     const { ask, service } = await startBefore(() => {
@@ -74,7 +74,7 @@ test.each(UNKNOWN_METRICS)(
   },
 );
 
-test("a misspelt metric is told with ten of the names that there are", async () => {
+test("the error of a misspelt metric suggests ten existing names", async () => {
   const values = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`m${index + 10}`, index]));
   const { ask } = await startRows([{ id: 1, last_metric: values }]);
   const list = `experiments(order: { by: { metric: "lss" }, direction: ASC }) { totalCount }`;

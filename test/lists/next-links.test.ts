@@ -14,7 +14,7 @@ const badPage = (message: string, upstream: object = {}, code = "UPSTREAM_BAD_RE
 });
 
 describe("a next-page link from the service", () => {
-  /** The second request that a link causes: path and query, or nothing. */
+  /** The second request that a link causes: path and query, or an empty string. */
   async function secondOf(next: unknown) {
     const other = await startFake(() => ({ json: { results: [{ id: 2 }] } }));
     const service = await startFake(({ path }): FakeResponse => {
@@ -28,7 +28,7 @@ describe("a next-page link from the service", () => {
     return { answer, second: service.seen()[1]?.path, headers: service.seen()[1]?.headers };
   }
 
-  test.each(LINKS)("contributes only known parameters: $what", async ({ next, query }) => {
+  test.each(LINKS)("contributes only known parameters: $case", async ({ next, query }) => {
     const { answer, second, headers } = await secondOf(next);
     expect(answer.data.thing.page && idsOfPage(answer.data.thing.page)).toEqual([1, 2]);
     expect(second).toBe(`/api/v1/ada/mnist/experiments/42/statuses?${query}`);
@@ -64,8 +64,8 @@ describe("pagination ends with an error when page links lead in a circle", () =>
   test.each([
     ["to the same page", ["?offset=1", "?offset=1"], 2],
     ["to the first page", ["?"], 1],
-    ["round three pages", ["?offset=1", "?offset=2", "?offset=3", "?offset=1"], 4],
-    ["round two pages in other words", ["?offset=1&limit=5", "?limit=5&offset=1&x=2"], 2],
+    ["in a circle of three pages", ["?offset=1", "?offset=2", "?offset=3", "?offset=1"], 4],
+    ["in a circle of two pages with other spellings", ["?offset=1&limit=5", "?limit=5&offset=1&x=2"], 2],
   ])("%s", async (_, links, requests) => {
     let asked = 0;
     const service = await startFake(() => ({
@@ -80,7 +80,7 @@ describe("pagination ends with an error when page links lead in a circle", () =>
 
 test.each([
   ["with one item each", [{ id: 1 }]],
-  ["that are all empty", []],
+  ["to pages that are all empty", []],
 ])("returns PAGE_LIMIT_REACHED after a hundred pages %s", async (_, results) => {
   let asked = 0;
   const service = await startFake(() => ({
@@ -108,7 +108,7 @@ describe("an upstream page", () => {
 
   test.each([
     ["without results", { count: 1 }, noPage],
-    ["with results that are an object", { results: { 0: { id: 1 } } }, noPage],
+    ["with an object as results", { results: { 0: { id: 1 } } }, noPage],
     ["that is a bare list", [{ id: 1 }], "Expected a JSON object from the service, got something else."],
   ])("%s is UPSTREAM_BAD_RESPONSE", async (_, body, message) => {
     const { tryPage } = await openList(await startFake(() => ({ json: body })));

@@ -66,11 +66,11 @@ test("metricSeries returns all points of a page longer than MAX_PAGE_SIZE", asyn
 });
 
 describe("a forged cursor", () => {
-  /** A cursor with a chosen position and the right hash of the list. */
+  /** A cursor with a chosen position and the correct hash of the list. */
   const forged = (text: string) =>
     opaque(`${text}#${createHash("sha1").update(JSON.stringify(MARKED)).digest("base64url").slice(0, 8)}`);
 
-  test.each(FORGED)("cannot request $what with $profile: $text", async ({ profile, text, query }) => {
+  test.each(FORGED)("cannot request $case with $profile: $text", async ({ profile, text, query }) => {
     const service = await startPaging(rowsOf(10), 5);
     const { page } = await openList(service, LIST, { UPSTREAM_PROFILE: profile, MAX_PAGE_SIZE: "500" });
     await page({ after: forged(text) });
@@ -81,9 +81,9 @@ describe("a forged cursor", () => {
     ["an offset", "offset=9999999999#0"],
     ["a page", "page=9999999999#0"],
     ["an item of a page", "limit=5#100001"],
-    ["a tied row that is none", "offset=5#0#aaaaaa:-1"],
+    ["a tied row that is not a number", "offset=5#0#aaaaaa:-1"],
     ["too many tied rows", `offset=5#0#aaaaaa:1${".1".repeat(1_000)}`],
-  ])("for a position that no list has is refused: %s", async (_, text) => {
+  ])("with a position beyond any list is refused: %s", async (_, text) => {
     const service = await startPaging(rowsOf(10), 5);
     const { tryPage } = await openList(service, LIST);
     expect(listErrorsOf(await tryPage({ after: forged(text) }))).toMatchObject([
@@ -124,7 +124,7 @@ test("a cursor is refused with another order, filter or parent", async () => {
   expect(service.calls().length).toBeLessThanOrEqual(requests + 1);
 });
 
-/** A service that has equal times in another order for each size and place of a page, as PostgreSQL does. */
+/** A service that returns equal times in an order that depends on the size and offset of a page, as PostgreSQL does. */
 const startTied = (length: number, most = Number.POSITIVE_INFINITY) =>
   startFake(({ path }) => {
     const { searchParams } = new URL(path, "http://service");
@@ -150,7 +150,7 @@ describe.each(["Experiment.statuses", "Experiment.jobs", "Job.statuses"] as cons
         5,
         [`${path}?limit=100`, `${path}?limit=100&offset=100`, `${path}?limit=200`],
       ],
-      ["also behind the server's own page", 45, null, 2, [path, `${path}?limit=100`, `${path}?limit=200`]],
+      ["also after the server's own page", 45, null, 2, [path, `${path}?limit=100`, `${path}?limit=200`]],
     ])("are read %s", async (_, length, first, steps, calls) => {
       const service = await startTied(length);
       const { page } = await openList(service, list, { UPSTREAM_PROFILE: "polyaxon-0.4" });

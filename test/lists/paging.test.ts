@@ -16,7 +16,7 @@ interface Numbers {
 interface Way {
   /** The list in a profile. */
   readonly profile: object;
-  /** A page of the list in the form of such a server. */
+  /** A page of the list in the format of such a server. */
   readonly answer: (numbers: Numbers, params: URLSearchParams) => unknown;
 }
 
@@ -43,7 +43,7 @@ const WAYS: Readonly<Record<string, Way>> = {
       return { results, next: from + results.length < numbers.length ? "?from=elsewhere" : null };
     },
   },
-  "by links with names of its own": {
+  "by links with custom names": {
     profile: { paging: { by: "link", parameters: { begin: "offset", length: "size" } } },
     answer: (numbers, params) => {
       const size = sizeOf(numbers, params.get("length"));
@@ -65,14 +65,14 @@ const JOBS = `query ($first: Int, $after: String) { project(id: "ada.mnist") {
 
 interface Step {
   readonly first: number | null;
-  /** How many items of the page are used: the walk continues after the last of them. */
+  /** How many items of the page are used: reading continues after the last of them. */
   readonly taken: number;
   /** Whether the page is read from the gateway with the smaller MAX_PAGE_SIZE. */
   readonly isNarrow: boolean;
 }
 
 const step = (first: number | null, taken: number, isNarrow = false): Step => ({ first, taken, isNarrow });
-/** A place after the server's usual page, and one that lies in pages of another length. */
+/** A position after the server's default page, and one that lies in pages of another length. */
 const EXAMPLES: [Numbers, Step[]][] = [
   [{ length: 60, most: 30, usual: 5 }, [step(12, 8), step(null, 20)]],
   [{ length: 60, most: 30, usual: 30 }, [step(20, 13), step(null, 2, true)]],
@@ -120,7 +120,7 @@ test.each(Object.entries(WAYS))(
             expect([null, list.length]).toContain(totalCount);
             expect(pageInfo.hasPreviousPage).toBe(walked.length > 0);
             expect(edges.length).toBeLessThanOrEqual(Math.min(first ?? most, most));
-            // An empty page has no cursor to continue from.
+            // An empty page has no cursor from which to continue.
             expect(edges.length === 0 && pageInfo.hasNextPage).toBe(false);
             const kept = edges.slice(0, taken);
             walked.push(...kept.map(({ node }) => `${node["internalId"]}`));

@@ -28,7 +28,7 @@ describe("a partial list row", () => {
         [`GET ${listCall}`, ...nodes.map(({ internalId }) => `GET ${segment}/${internalId}/`)].toSorted(),
       );
 
-      // The same that the records tell when they are looked up.
+      // The rows have the same values as the records.
       const ids = nodes.map(({ id }) => id);
       const { data } = await ask<{ entities: unknown }, object>(
         `query ($ids: [ID!]!) { entities(ids: $ids) { ... on ${kind} { ${KINDS.everyRun} ${within} ${beyond} } } }`,
@@ -84,7 +84,7 @@ describe("a record whose reads always fail", () => {
   };
   const row = { id: 7, name: "odd", last_status: "running", last_metric: { loss: "NaN" }, tags: ["a"] };
 
-  /** A server of release 0.4 that fails at one kind of record, and lists these rows. */
+  /** A server of release 0.4 that fails for records of one kind, and lists these rows. */
   async function startCrashing(rows: readonly object[], UPSTREAM_PROFILE = "polyaxon-0.4") {
     const service = await startFake(({ path }) =>
       path.endsWith("/7/")

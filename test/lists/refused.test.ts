@@ -4,7 +4,7 @@ import { profileFile } from "../support/tracker.ts";
 import REFUSED from "./refused.json" with { type: "json" };
 import { inProject, startRows } from "./rows.ts";
 
-/** A list with its arguments, and what callers are told. */
+/** A list with its arguments, and the error that callers receive. */
 type Row = readonly [list: string, message: string];
 
 const PLAIN = "a name that the server can sort by: letters, digits, - and single _ in between";
@@ -15,7 +15,7 @@ const byMetric = (names: string, expected: string): Row[] =>
     return [`experiments(${order})`, `order.by.metric: expected ${expected}, got "${name}"`];
   });
 
-/** Arguments that are longer than any may be. */
+/** Arguments that are longer than any limit. */
 const TOO_LONG: readonly Row[] = (
   [
     [

@@ -2,8 +2,8 @@ import { pageOf } from "../support/fake.ts";
 import { RELEASE_04, startBefore } from "../support/gateway.ts";
 
 /**
- * A gateway before a server of release 0.4 whose lists all have these rows, paged by offset, and the filters which that
- * server gets. Single records are the given one, or not found.
+ * A gateway in front of a server of release 0.4 whose lists all have these rows, paged by offset, and the filters that the server receives.
+ * Every record is the given one, or not found.
  */
 export async function startRows(
   rows: readonly object[],

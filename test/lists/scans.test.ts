@@ -8,11 +8,11 @@ import { startRows } from "./rows.ts";
 import COMPARED from "./compared.json" with { type: "json" };
 
 /*
- * A scan of the list finds conditions that the language of servers cannot express: parameters that are no texts, and texts with signs of
- * the language. It reports how much it read, and never counts rows that it did not read.
+ * A scan of the list evaluates conditions that the language of servers cannot express: parameters that are not strings, and strings with
+ * operators. It reports how much it read, and never counts rows that it did not read.
  */
 
-/** Runs that have these parameters. */
+/** Runs with these parameters. */
 const startRuns = (declarations: readonly unknown[], env: Record<string, string> = {}) =>
   startRows(
     declarations.map((each, index) => ({ id: index + 1, ...(each !== undefined && { declarations: each }) })),
@@ -34,7 +34,7 @@ const idsOf = ({ nodes }: Listed) => nodes.map(({ internalId }) => Number(intern
 
 describe("parameters are compared with", () => {
   const { rows, cases: compared } = COMPARED.parameters;
-  test.each(compared)("$what", async ({ declarations, ids }) => {
+  test.each(compared)("$case", async ({ declarations, ids }) => {
     const { ask, service } = await startRuns(rows);
     const page = await pageOf(ask, { filter: { parameters: declarations } });
     expect(idsOf(page)).toEqual(ids);
@@ -65,13 +65,13 @@ test("server-side conditions narrow the scan; string conditions alone need none"
 
 describe("the gateway compares strings and names that cannot be sent upstream", () => {
   const { rows, cases: texts } = COMPARED.texts;
-  test.each(texts)("$filter", async ({ filter, ids, compared, said }) => {
+  test.each(texts)("$filter", async ({ filter, ids, compared, sent }) => {
     const { ask, filters, service } = await startRows(rows, { EXPLAIN: "on" });
     const answer = await ask(LIST, { filter }, { headers: { "x-rungraph-explain": "1" } });
     const page = listIn(answer, "project.experiments");
     expect(idsOf(page)).toEqual(ids);
     expect(page).toMatchObject({ totalCount: ids.length, scan: { scannedRows: 3, isComplete: true } });
-    expect(filters()).toEqual([said]);
+    expect(filters()).toEqual([sent]);
     expect(service.seen()[0]?.path).toMatch(/&limit=500$/);
     const { extensions } = answer as unknown as { extensions: { explain: { scans: object[] } } };
     const scan = { fields: ["project.experiments"], moreFields: 0, compared, rows: 3 };

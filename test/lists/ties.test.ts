@@ -13,7 +13,7 @@ interface Row {
   readonly [key: string]: unknown;
 }
 
-/** The rows of ties of these lengths: those of each have equal dates. */
+/** Rows in ties of these lengths. The rows of a tie have equal dates. */
 function tiesOf(lengths: readonly number[]): Row[][] {
   let id = 0;
   return lengths.map((length, index) => {
@@ -34,7 +34,7 @@ function tiesOf(lengths: readonly number[]): Row[][] {
   });
 }
 
-/** A service that orders the rows of a tie anew at each request, as PostgreSQL does without a key that tells them apart. */
+/** A service that returns the rows of a tie in a new order for each request, as PostgreSQL does without a key that distinguishes them. */
 async function startShuffling(lengths: readonly number[], env: Record<string, string> = RELEASE_04) {
   const random = seeded(1);
   const state = { ties: tiesOf(lengths) };
@@ -55,7 +55,7 @@ async function startShuffling(lengths: readonly number[], env: Record<string, st
     expect(errorsOf(answer)).toEqual([]);
     return listIn(answer, "of.page");
   };
-  /** The ids of each page of a walk to the end of a list. */
+  /** The ids of each page, read to the end of a list. */
   const walk = async (query: string, variables: object = {}): Promise<number[][]> => {
     const pages: number[][] = [];
     for (let after: string | null = null; pages.length < 100;) {
@@ -124,8 +124,8 @@ describe("paging over rows with equal dates returns each row once", () => {
   test.each([
     ["the server's own order", RELEASE_04, {}],
     ["that of release 0.2", RELEASE_02, {}],
-    ["an order of which the profile says nothing", { UPSTREAM_PROFILE: OPEN }, {}],
-    ["one that it spells in its own words", { UPSTREAM_PROFILE: OPEN }, byField("STARTED_AT", "ASC")],
+    ["an order that the profile does not define", { UPSTREAM_PROFILE: OPEN }, {}],
+    ["an order in the server's own spelling", { UPSTREAM_PROFILE: OPEN }, byField("STARTED_AT", "ASC")],
     ["creation", RELEASE_04, byField("CREATED_AT")],
     ["ends that are null", RELEASE_04, byField("FINISHED_AT")],
     ["a metric", RELEASE_04, { order: { by: { metric: "loss" }, direction: "ASC" } }],
@@ -146,7 +146,7 @@ describe("paging over rows with equal dates returns each row once", () => {
         "... on Experiment { internalId }",
       ),
     ],
-    ["bookmarks, whose order is not known", BOOKMARKS],
+    ["bookmarks, whose order is unknown", BOOKMARKS],
     ["metrics", listOf("metrics(first: $first, after: $after)", `experiment(id: "ada.mnist.experiments.7")`)],
     ["statuses", listOf("statuses(first: $first, after: $after)", `job(id: "ada.mnist.jobs.7")`)],
   ])("for %s", async (_, query) => {
@@ -188,11 +188,11 @@ describe("a tie", () => {
     expect(pages.map(({ length }) => length)).toEqual([4, 4, 4, 3]);
     expect(service.inOrder()).toEqual([
       `${LIST}?limit=4`,
-      // The first row has the dates of the last one before it: so the tie is read from its beginning.
+      // The first row has the same dates as the row before it, so the tie is read from its beginning.
       `${LIST}?limit=4&offset=4`,
       `${LIST}?limit=5&offset=3`,
       `${LIST}?limit=9&offset=3`,
-      // Nothing says that it has ended.
+      // The end of the tie is still unknown.
       `${LIST}?limit=13&offset=3`,
     ]);
   });

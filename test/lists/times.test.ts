@@ -4,7 +4,7 @@ import { listIn } from "../support/listed.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject, startRows } from "./rows.ts";
 
-/* Times of day in filters: the server finds days, the gateway tests the times of their rows. */
+/* Times of day in filters: the server compares days, and the gateway compares the times of their rows. */
 
 const ROWS = [
   { id: 1, started_at: "2026-03-01T11:59:59.999999+00:00" },
@@ -19,7 +19,7 @@ const zoned = (timeZone: string) => profileFile(`extends: polyaxon-0.4\ntimeZone
 const FROM = "2026-03-01T12:00:00Z";
 
 test.each([
-  // A day of any time zone begins at most 12 hours after and 14 hours before that of UTC.
+  // In UTC, a day of any time zone begins at most 12 hours later and at most 14 hours earlier.
   ["polyaxon-0.4", { from: FROM }, "started_at:>=2026-03-01", [2, 3, 5]],
   ["polyaxon-0.4", { from: "2026-03-01T11:00:00Z" }, "started_at:>=2026-02-28", [1, 2, 3, 5]],
   ["polyaxon-0.4", { before: "2026-03-01T12:30:00.25Z" }, "started_at:<2026-03-03", [1, 2]],
@@ -51,7 +51,7 @@ test.each([
   ["UTC", "2026-03-01T00:00:00.000Z", "2026-03-01"],
   ["Asia/Tokyo", "2026-03-01T15:00:00Z", "2026-03-02"],
   ["Europe/Berlin", "2026-03-29T00:00:00+01:00", "2026-03-29"],
-  // There, this day begins at one o'clock.
+  // In that time zone, this day begins at one o'clock.
   ["America/Santiago", "2026-09-06T01:00:00-03:00", "2026-09-06"],
 ])("the beginning of a day in %s is a day of the server", async (timeZone, time, day) => {
   const { ask, filters } = await startRows([], { UPSTREAM_PROFILE: zoned(timeZone) });
@@ -62,7 +62,7 @@ test.each([
   expect(filters()).toEqual([`created_at:>=${day},updated_at:<${day}`]);
 });
 
-test("the time zone of a server is null where its profile does not name it", async () => {
+test("the time zone of a server is null if its profile does not define it", async () => {
   const { ask, calls } = await startRows([]);
   expect(await ask("{ gateway { timeZone } }")).toEqual({ data: { gateway: { timeZone: null } } });
   expect(calls()).toEqual([]);

@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { failure, sortedErrorsOf } from "../support/errors.ts";
-import { longestShareOf } from "../support/turns.ts";
+import { longestShareOf } from "../support/ticks.ts";
 import { inProject, startRows } from "./rows.ts";
 import WORDS from "./words.json" with { type: "json" };
 
-/* Servers search no texts. Runs are found by words in a scan of the list. */
+/* Servers have no text search. A scan of the list finds runs by words. */
 
 const { rows: ROWS, found: FOUND } = WORDS;
 
@@ -23,7 +23,7 @@ const found = (ids: readonly number[]) => ({
   },
 });
 
-test.each(FOUND)("a run is found by $what", async ({ words, ids }) => {
+test.each(FOUND)("a run is found by $case", async ({ words, ids }) => {
   const { ask, service } = await startRows(ROWS);
   const answer = await ask(queryOf("experiments", `filter: { words: ${JSON.stringify(words)} }`));
   expect(answer).toEqual(found(ids));

@@ -7,7 +7,7 @@ import { quiet } from "../support/quiet.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { refusal } from "../support/throttling.ts";
 
-/** The fields of subscriptions to one run, with a selection that shows each change. */
+/** The fields of subscriptions to one run, with a selection that reports each change. */
 const FIELDS = {
   runUpdated: "reason run { status }",
   experimentMetricRecorded: "internalId",
@@ -16,7 +16,7 @@ const FIELDS = {
 export type Field = keyof typeof FIELDS;
 
 export interface Received {
-  /** Milliseconds of the hand-moved clock. */
+  /** Milliseconds of the fake clock. */
   readonly at: number;
   /** JSON of the result; null at the end of the stream. */
   readonly result: string | null;
@@ -24,7 +24,7 @@ export interface Received {
 
 export interface Request {
   readonly at: number;
-  /** `GET ada/mnist/experiments/1/` */
+  /** The request, such as `GET ada/mnist/experiments/1/`. */
   readonly call: string;
 }
 
@@ -47,8 +47,8 @@ function throttle(requests: number, periodMs: number, now: () => number) {
 }
 
 /**
- * A project of experiments on a server with the throttle of release 0.4.4, behind a gateway with default settings: 120 requests
- * a minute, and 20 a second for metrics. Time passes by hand.
+ * A project of experiments on a server with the throttle of release 0.4.4 (120 requests a minute, and 20 a second for metrics), behind a
+ * gateway with default settings and a fake clock.
  */
 export async function startBusyProject(size: number, env: Record<string, string> = {}) {
   const time = fakeClock();
@@ -110,7 +110,7 @@ export async function startBusyProject(size: number, env: Record<string, string>
         note(JSON.stringify(result));
       note(null);
     };
-    // A test that ends before its streams destroys them.
+    // If a test ends first, it destroys its streams.
     collect().catch(() => {});
     return received;
   };

@@ -21,7 +21,7 @@ const metric = (at: number, id: number, record: number): Change => ({
   expected: { experimentMetricRecorded: `"internalId":"${record}"` },
 });
 
-/** Records of a busy run, one each `every` milliseconds. The run has a record already. */
+/** Records of a busy run, one every `every` milliseconds. The run already has a record. */
 export const busy = (id: number, from: number, every: number, count: number, first = 2): Change[] =>
   Array.from({ length: count }, (_, index) => metric(from + index * every, id, first + index));
 
@@ -61,11 +61,11 @@ const isEnd = ({ expected }: Change): boolean => expected === END;
 export interface Report {
   readonly what: string;
   readonly ms: number;
-  /** Null for the end of a stream, and when nothing was received. */
+  /** Null for the end of a stream, and if no event arrived. */
   readonly result: string | null;
 }
 
-/** Subscribes, plays changes, and returns a report of each change for each of its subscriptions. */
+/** Subscribes, applies the changes, and returns a report of each change for each of its subscriptions. */
 export async function play(
   project: Project,
   watched: readonly Watched[],

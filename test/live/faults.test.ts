@@ -2,12 +2,12 @@ import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../src/util/clock.ts";
 import type { Reply, FakeResponse } from "../support/fake.ts";
-import { reaches } from "../support/figures.ts";
+import { reaches } from "../support/metrics.ts";
 import { latch } from "../support/latch.ts";
 import { experimentId, FIRST_POLL, rowOf, startLive, update } from "../support/live-service.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 
-/** A service with one run that answers as the story tells, until it tells null. */
+/** A service with one run that sends the response `reported` until the test sets it to null. */
 async function startFaulty(env: Record<string, string> = {}) {
   const run = { id: 1, last_status: "running" };
   const fault: { reported: Reply | null } = { reported: null };
@@ -18,7 +18,7 @@ async function startFaulty(env: Record<string, string> = {}) {
 const error = (code: string) =>
   expect.objectContaining({ path: ["runUpdated"], extensions: expect.objectContaining({ code }) });
 
-/** It says when it may be back, which is no reason not to ask until then. */
+/** `Retry-After` is an hour, but the gateway polls again earlier. */
 const AWAY: FakeResponse = {
   json: { detail: "restarting" },
   status: 503,
@@ -37,7 +37,7 @@ test("a stream survives an outage under a minute without an error event", async 
   run.last_status = "stopping";
   await reach(60_000);
   expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
-  // The minute of another outage is its own.
+  // A further outage starts a new minute.
   fault.reported = AWAY;
   await reach(61_000);
   await requests(10);
@@ -83,7 +83,7 @@ test("reports an outage longer than a minute once, and continues the stream", as
   run.last_status = "stopping";
   await reach(105_000);
   expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
-  // The minute of another outage is its own.
+  // A further outage starts a new minute.
   fault.reported = AWAY;
   await reach(106_000, 108_000, 112_000, 120_000, 135_000, 150_000, 165_000, 166_000);
   expect(await watcher.next()).toEqual({ data: null, errors: [error("UPSTREAM_UNAVAILABLE")] });
@@ -138,14 +138,14 @@ test("a subscriber after a token rejection gets nothing read before it", async (
 });
 
 test("a subscriber after an error unread by others gets its own poll", async () => {
-  // More than the system buffers of a connection take.
+  // More than the system buffers of a connection hold.
   const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
   let isGone = false;
   const { subscribe, watch, advance, reach, requests } = await startLive([run], {
     env: { READ_TIMEOUT_MS: "600000" },
     answer: () => (isGone ? { json: { detail: "Not found." }, status: 404 } : undefined),
   });
-  // Takes nothing of what it is told.
+  // A client that does not read.
   await subscribe({
     query: `subscription ($id: ID!) { runUpdated(id: $id) { run { status description } } }`,
     variables: { id: experimentId(1) },
@@ -164,7 +164,7 @@ test("a subscriber after an error unread by others gets its own poll", async () 
 });
 
 test("a resumed run is watched again although others have unread final events", async () => {
-  // More than the system buffers of a connection take.
+  // More than the system buffers of a connection hold.
   const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
   const { subscribe, watch, advance, reach, requests, ...gateway } = await startLive([run], {
     env: { READ_TIMEOUT_MS: "600000" },
@@ -206,7 +206,7 @@ test("a pause requested upstream applies to all polls of that token only", async
   await reach(1_000);
   await requests(6);
   isThrottled = false;
-  // Ada's next poll is when the pause is over; bo's goes on.
+  // Ada's next poll is after the pause. Bo's polls continue.
   await vi.waitUntil(() => timers().includes(10_000), LONG_TIMEOUT);
   await reach(2_000, 4_000, 5_000);
   await requests(9);
@@ -215,7 +215,7 @@ test("a pause requested upstream applies to all polls of that token only", async
       .slice(6)
       .filter(({ headers }) => headers["authorization"] === `token ${token}`).length;
   expect([since("ada"), since("bo")]).toEqual([0, 3]);
-  // The clock moves on once the poll of bo has its next timer.
+  // The clock advances once the poll of bo has its next timer.
   await settle();
   await reach(10_000);
   await requests(12);
@@ -256,7 +256,7 @@ test("polls a throttling service again after five minutes, notifying subscribers
   expect(await requests(6)).toHaveLength(6);
 });
 
-// Not through the door: the clock of stories has no timers of the system.
+// Not over HTTP: the fake clock does not use system timers.
 test("a pause beyond the maximum system timer is not cut short", async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => void warnings.push(warning);

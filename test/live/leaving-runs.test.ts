@@ -5,9 +5,7 @@ import { globalId } from "../support/ids.ts";
 import { FIRST_POLL, type LiveRun, startLive, rowOf } from "../support/live-service.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 
-/*
- * A list of runs that is watched tells each run that leaves it, with its state and the reason.
- */
+/* A list of runs that is watched reports each run that leaves it, with its state and the reason. */
 
 const RELEASE_04 = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 const LIST = /^\/api\/v1\/ada\/mnist\/experiments\?/;
@@ -16,7 +14,7 @@ const experiments = (count: number): LiveRun[] =>
   Array.from({ length: count }, (_, index) => ({
     id: index + 1,
     last_status: "running",
-    // The last one has changed last.
+    // The last run has the latest change.
     updated_at: `2026-02-01T10:00:${index + 10}Z`,
   }));
 
@@ -39,7 +37,7 @@ const listed =
 
 const RUNNING = { filter: { statuses: ["RUNNING"] } };
 
-/** Watches the runs of a project; `move` lets a second pass, after which the list is read again. */
+/** Watches the runs of a project. `move` advances the clock by a second, after which the list is read again. */
 async function watchRuns(
   runs: LiveRun[],
   variables: object,
@@ -159,9 +157,10 @@ test("without id lists, reads each leaving run separately and within the budget"
   for (const run of runs) Object.assign(run, { last_status: "done", updated_at: "2026-02-01T11:00:00Z" });
   await reach(1_000);
   const events: unknown[] = [];
-  // A sixth of the minute's requests at once: two lists and three runs. Then one at a time, and no list before the runs are read.
+  // A sixth of the minute's requests are sent at once: two lists and three runs. Then they are sent one at a time, and no list before the
+  // runs are read.
   for (let sent = 6; sent <= 17; sent++) {
-    // Later timers are those of comments.
+    // Later timers belong to comments of event streams.
     await reach(await vi.waitUntil(() => timers().find((at) => at < 10_000 * sent), LONG_TIMEOUT));
     await requests(sent);
   }
@@ -174,7 +173,7 @@ test("without id lists, reads each leaving run separately and within the budget"
 });
 
 test("filtered runs pushed off the page are reported DISPLACED, and can reappear", async () => {
-  // The last is always behind the page.
+  // The last run is always beyond the page.
   const runs = [...experiments(3), { id: 4, last_status: "running", updated_at: "2026-01-01T00:00:00Z" }];
   const { next, reach, requests } = await watchRuns(runs, { ...RUNNING, first: 2 });
   const list = `${LIST_RUNNING}&limit=2`;

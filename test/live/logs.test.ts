@@ -11,7 +11,7 @@ const LOG_APPENDED = `subscription ($id: ID!, $after: String) {
 const LOG = "GET ada/mnist/experiments/1/logs/";
 const RUN = "GET ada/mnist/experiments/1/";
 
-/** A running experiment whose log the story writes; null while there is none. A service that is away answers 503. */
+/** A running experiment whose log the test writes; null if there is no log yet. When the service is away, it responds with 503. */
 async function startLogged(text: string | null) {
   const run = { id: 1, last_status: "running" };
   const log = { text, isAway: false, lastWords: "", hasLength: true };
@@ -20,7 +20,7 @@ async function startLogged(text: string | null) {
       if (log.isAway) return { json: { detail: "restarting" }, status: 503 };
       if (path.endsWith("/logs/") && log.text !== null)
         return log.hasLength ? { text: log.text } : chunked(log.text);
-      // Written between the end of the run and the read that shows it.
+      // These lines are written between the end of the run and the read that reports it.
       if (run.last_status === "succeeded" && !path.endsWith("/logs/")) {
         log.text += log.lastWords;
         log.lastWords = "";
@@ -136,7 +136,7 @@ test("follows a log although its run is unreadable, reported after a minute", as
 
 test.each([
   ["whose length is known", true, "2\n", "two\n"],
-  ["whose length is not known", false, "2\n", "two\n"],
+  ["whose length is unknown", false, "2\n", "two\n"],
   ["that is empty at first", true, "", "two\n"],
 ])("a log %s that restarts is reported from its first byte", async (_, hasLength, text, later) => {
   const { log, follow, advance, reach } = await startLogged("one\none\n");

@@ -16,11 +16,11 @@ export interface Chunk {
   readonly hasMore: boolean;
 }
 
-function* chunksOf(log: Buffer): Generator<Buffer> {
+function* networkChunks(log: Buffer): Generator<Buffer> {
   for (let at = 0; at < log.length; at += 65_536) yield log.subarray(at, at + 65_536);
 }
 
-/** A service with one run and its log, which it sends no faster than it is read. `logOf` is given the `Authorization` header. */
+/** A service with one run and its log, which it sends no faster than the gateway reads. `logOf` receives the `Authorization` header. */
 export async function startLongLog(logOf: (authorization: string) => Buffer) {
   let moved = 0;
   const open = new Set<ServerResponse>();
@@ -29,9 +29,9 @@ export async function startLongLog(logOf: (authorization: string) => Buffer) {
     set status(status: string) {
       run.last_status = status;
     },
-    /** Sends the body of a log after its head. */
+    /** Sends the body of a log after its headers. */
     sendBody: (response: ServerResponse, log: Buffer): void => {
-      const body = Readable.from(chunksOf(log));
+      const body = Readable.from(networkChunks(log));
       body.on("data", (chunk: Buffer) => (moved += chunk.length));
       response.once("close", () => body.destroy());
       body.pipe(response);
@@ -51,9 +51,9 @@ export async function startLongLog(logOf: (authorization: string) => Buffer) {
   return {
     ...live,
     service,
-    /** Bytes of logs that were sent, those in the system's buffers included. */
+    /** Bytes of logs that were sent, including those in system buffers. */
     moved: () => moved,
-    /** Waits until nothing more is sent: the buffers on the way are full. */
+    /** Waits until nothing more is sent, because all buffers are full. */
     paused: async (): Promise<void> => {
       let before = 0;
       let samples = 0;
@@ -75,19 +75,19 @@ export async function startLongLog(logOf: (authorization: string) => Buffer) {
   };
 }
 
-/** The next piece of a log; null at the end of its stream. */
-export async function pieceOf(subscriber: Subscriber): Promise<Chunk | null> {
+/** The next chunk of a log; null at the end of its stream. */
+export async function chunkOf(subscriber: Subscriber): Promise<Chunk | null> {
   const result = await subscriber.next();
-  if (result?.errors) throw new Error(`expected a piece, got ${JSON.stringify(result.errors)}`);
+  if (result?.errors) throw new Error(`expected a chunk, got ${JSON.stringify(result.errors)}`);
   return (result?.data?.["runLogAppended"] as Chunk | undefined) ?? null;
 }
 
-/** The next pieces of a log, up to the last that the log has. */
-export async function piecesOf(subscriber: Subscriber): Promise<Chunk[]> {
+/** The next chunks of a log, up to its end. */
+export async function chunksOf(subscriber: Subscriber): Promise<Chunk[]> {
   const chunks: Chunk[] = [];
   do {
-    const chunk = await pieceOf(subscriber);
-    if (!chunk) throw new Error("expected a piece, got the end of the stream");
+    const chunk = await chunkOf(subscriber);
+    if (!chunk) throw new Error("expected a chunk, got the end of the stream");
     chunks.push(chunk);
   } while (chunks.at(-1)?.hasMore);
   return chunks;

@@ -2,17 +2,17 @@ import type { ServerResponse } from "node:http";
 import { expect, test, vi } from "vitest";
 import { latch } from "../support/latch.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
-import { pieceOf, piecesOf, startLongLog, textOf } from "./long-log.ts";
+import { chunkOf, chunksOf, startLongLog, textOf } from "./long-log.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import type { Subscriber } from "../support/subscriber.ts";
 
 const LOG = "GET ada/mnist/experiments/1/logs/";
 const RUN = "GET ada/mnist/experiments/1/";
 
-/** Two connections whose system buffers are full hold less than 24 of them. */
+/** The full system buffers of two connections hold less than 24 of them. */
 const MEGABYTE = 1_000_000;
 
-/** A log of lines with characters of one to four bytes, none of which divides the size of a piece. */
+/** A log of lines with characters of one to four bytes, none of which divides the size of a chunk. */
 function logOf(bytes: number, word = "épo€ 😀"): Buffer {
   const line = Buffer.from(`${word} loss 0.123456789\n`);
   return Buffer.concat(Array.from({ length: Math.ceil(bytes / line.length) }, () => line));
@@ -24,10 +24,10 @@ test("a finished run's long log takes one request and ends its stream", async ()
   service.status = "succeeded";
   const reader = await watch();
   advance(FIRST_POLL);
-  const chunks = await piecesOf(reader);
+  const chunks = await chunksOf(reader);
   expect(textOf(chunks)).toBe(log.toString());
   expect(chunks).toHaveLength(Math.ceil(log.length / 262_144));
-  expect(await pieceOf(reader)).toBe(null);
+  expect(await chunkOf(reader)).toBe(null);
   expect(inOrder()).toEqual([RUN, LOG]);
   expect(moved()).toBe(log.length);
 });
@@ -37,7 +37,7 @@ test("does not reread a log whose length is unchanged", async () => {
   const { service, watch, advance, reach, settle, requests, inOrder, moved } = await startLongLog(() => log);
   const reader = await watch();
   advance(FIRST_POLL);
-  expect(textOf(await piecesOf(reader))).toBe(log.toString());
+  expect(textOf(await chunksOf(reader))).toBe(log.toString());
   service.sendBody = () => {};
   for (const at of [1_000, 2_000, 4_000]) {
     await settle();
@@ -47,7 +47,7 @@ test("does not reread a log whose length is unchanged", async () => {
   service.status = "succeeded";
   await settle();
   await reach(5_000);
-  expect(await pieceOf(reader)).toBe(null);
+  expect(await chunkOf(reader)).toBe(null);
   expect(inOrder().slice(8).toSorted()).toEqual([RUN, LOG, LOG]);
   expect(moved()).toBe(log.length);
 });
@@ -57,10 +57,10 @@ test("reads a long log no faster than its subscriber, with one request", async (
   const { watch, advance, paused, inOrder, moved } = await startLongLog(() => log);
   const reader = await watch();
   advance(FIRST_POLL);
-  const first = await pieceOf(reader);
+  const first = await chunkOf(reader);
   await paused();
   expect(moved()).toBeLessThan(log.length);
-  const chunks = [...(first ? [first] : []), ...(await piecesOf(reader))];
+  const chunks = [...(first ? [first] : []), ...(await chunksOf(reader))];
   expect(textOf(chunks) === log.toString()).toBe(true);
   expect(inOrder()).toEqual([RUN, LOG]);
   expect(moved()).toBe(log.length);
@@ -79,7 +79,7 @@ test.each(["before", "in the middle of"])(
     advance(FIRST_POLL);
     await requests(2);
     if (when !== "before") begun.open();
-    if (when !== "before") await pieceOf(reader);
+    if (when !== "before") await chunkOf(reader);
     reader.leave();
     await subscriptions(0);
     begun.open();
@@ -96,8 +96,8 @@ test("subscribers with one token share a log request, unaffected when one leaves
   advance(FIRST_POLL);
   const [one, other] = await Promise.all(
     readers.map(async (reader, index) => {
-      if (index < 2) return textOf(await piecesOf(reader));
-      await pieceOf(reader);
+      if (index < 2) return textOf(await chunksOf(reader));
+      await chunkOf(reader);
       reader.leave();
       return "";
     }),
@@ -112,10 +112,10 @@ test("a stalled subscriber delays others for seconds, then uses its own request"
   const { watch, advance, inOrder } = await startLongLog(() => log);
   const slow = await watch();
   const quick = await watch();
-  /** Reads the log while the time goes on. */
+  /** Reads the log while time passes. */
   const all = async (reader: Subscriber) => {
     let isRead = false;
-    const chunks = piecesOf(reader).finally(() => (isRead = true));
+    const chunks = chunksOf(reader).finally(() => (isRead = true));
     await vi.waitUntil(() => {
       advance(100);
       return isRead;
@@ -133,13 +133,13 @@ test("a stalled subscriber loses nothing when waiting subscribers leave", async 
   const slow = await watch();
   const quick = [await watch(), await watch()];
   advance(FIRST_POLL);
-  const left = quick.map((reader) => piecesOf(reader).catch(() => "left"));
+  const left = quick.map((reader) => chunksOf(reader).catch(() => "left"));
   for (const [index, reader] of quick.entries()) {
     await paused();
     reader.leave();
     await subscriptions(2 - index);
   }
-  expect(textOf(await piecesOf(slow)) === log.toString()).toBe(true);
+  expect(textOf(await chunksOf(slow)) === log.toString()).toBe(true);
   expect(await Promise.all(left)).toEqual(["left", "left"]);
 });
 
@@ -153,6 +153,6 @@ test("a truncated log response is resumed with another request, without an error
   };
   const reader = await watch();
   advance(FIRST_POLL);
-  expect(textOf(await piecesOf(reader))).toBe(log.toString());
+  expect(textOf(await chunksOf(reader))).toBe(log.toString());
   expect(inOrder()).toEqual([RUN, LOG, LOG]);
 });

@@ -78,9 +78,9 @@ test("watching 200 runs starts with 1/6 of a minute's requests, then alternates"
   advance(FIRST_POLL);
   let sent = 5;
   await requests(sent);
-  // Later timers are those of comments.
+  // Later timers belong to comments of event streams.
   const isPoll = (at: number) => at < 10_000;
-  for (let turn = 0; turn < 2; turn++) {
+  for (let round = 0; round < 2; round++) {
     const next = await vi.waitUntil(() => timers().find(isPoll), LONG_TIMEOUT);
     await reach(next);
     await requests(++sent);

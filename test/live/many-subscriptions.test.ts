@@ -18,8 +18,8 @@ import {
 } from "./changes.ts";
 
 /*
- * Subscriptions of one token, with default settings, before a server with the throttle of release 0.4.4. A hand-moved clock
- * measures how late each change is reported.
+ * Subscriptions of one token, with default settings, in front of a server with the throttle of release 0.4.4. A fake clock measures how
+ * late each change is reported.
  */
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
@@ -50,7 +50,7 @@ test("twenty subscriptions over ten runs report everything within 15 seconds", a
   expect(laterThan(15_000, reports)).toEqual([]);
   expect(reports).toHaveLength(167);
   expect([project.refused(), repeated(project, changes), afterEnds(project, changes)]).toEqual([0, [], []]);
-  // At most 60 a minute, and as many for metrics, which the server counts apart.
+  // At most 60 a minute, and as many for metrics, which have a separate rate limit at the server.
   for (const areMetrics of [true, false]) {
     const counted = project.requests().filter(({ call }) => call.includes("/metrics") === areMetrics);
     expect(counted.length).toBeLessThanOrEqual(150);
@@ -108,12 +108,12 @@ const moments = fc.uniqueArray(fc.integer({ min: 30, max: 59 }), { minLength: 1,
 test("n polls at r requests a minute report everything within 120·n/r seconds", async () => {
   await fc.assert(
     fc.asyncProperty(mix, moments, fc.integer({ min: 20, max: 120 }), async (watched, seconds, perMinute) => {
-      // Without lists by ids, and with one limit for all.
+      // This profile has no lists by ids, and one rate limit for all requests.
       const project = await startBusyProject(12, {
         UPSTREAM_PROFILE: "polyaxon-0.2",
         LIVE_REQUESTS_PER_MINUTE: `${perMinute}`,
       });
-      // A subscription is a poll, and so is the run of a log or of metrics.
+      // Each subscription has a poll, and the run of a log or of metrics has another.
       const polls = new Set([...watched.map(String), ...watched.map(([, id]) => `runUpdated,${id}`)]).size;
       // Polls may use half of the server's rate limit.
       const bound = 5_000 + (120_000 * polls) / Math.min(perMinute, 60);
@@ -122,12 +122,12 @@ test("n polls at r requests a minute report everything within 120·n/r seconds",
         if (field === "runLogAppended") return [line(at, id)];
         return field === "runUpdated" ? [status(at, id, "stopping")] : busy(id, at, 0, 1, 2 + index);
       });
-      // The time when these changes are reported.
+      // The latest time at which these changes are reported.
       const ids = [...new Set(watched.map(([, id]) => id))];
       changes.push(...ids.map((id, index) => end(60_000 + Math.ceil(bound) + 700 * index, id)));
       const reports = await play(project, watched, changes, 90_000 + 2 * bound);
       expect(laterThan(bound, reports)).toEqual([]);
-      // An event that is much later than its interval reports so.
+      // An event that is much later than its interval contains the delay.
       for (const { ms, result } of reports.filter((report) => report.ms > 11_000 && report.result !== null))
         expect(JSON.parse(`${result}`).extensions.live.lateBySeconds).toBeGreaterThan(ms / 1_000 - 7);
     }),

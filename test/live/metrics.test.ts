@@ -9,7 +9,7 @@ const RECORDED = `subscription ($id: ID!, $after: String) {
 const METRICS = "GET ada/mnist/experiments/1/metrics";
 const RUN = "GET ada/mnist/experiments/1/";
 
-/** A running experiment with metric records of these times (minutes), on a server with offsets. Its newest rows come first in a tie. */
+/** A running experiment with metric records at these times (minutes), on a server with offsets. In a tie, its newest rows come first. */
 async function startMeasured(minutes: readonly number[] = [1, 2, 3]) {
   const run = { id: 1, last_status: "running" };
   const recordOf = (id: number, minute: number) => ({

@@ -2,7 +2,7 @@ import { createClient } from "graphql-ws";
 import { onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 
-/** A client of graphql-ws that does not try again, signed in by `connectionParams`; its connection has `headers`. */
+/** A client of graphql-ws without retries, signed in by `connectionParams`; its connection has `headers`. */
 export function clientOf(url: string, connectionParams: Record<string, unknown>, headers = {}) {
   const address = `${url.replace("http:", "ws:")}/graphql`;
   const webSocketImpl = class extends WebSocket {

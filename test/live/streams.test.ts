@@ -79,7 +79,7 @@ test("a draining gateway ends a stream whose document arrives late", async () =>
 });
 
 test("a draining gateway waits one second for event stream readers", async () => {
-  // More than the system buffers of a connection take.
+  // More than the system buffers of a connection hold.
   const run = { id: 1, last_status: "running", updated_at: "", description: "x".repeat(9_000_000) };
   const { subscribe, advance, timers, drain } = await startLive([run], {
     env: { READ_TIMEOUT_MS: "600000" },
@@ -96,7 +96,7 @@ test("a draining gateway waits one second for event stream readers", async () =>
 });
 
 test("a slow reader receives the latest state, not those in between", async () => {
-  // More than the system buffers of a connection take.
+  // More than the system buffers of a connection hold.
   const run = { id: 1, last_status: "running", updated_at: "", description: "x".repeat(9_000_000) };
   const { subscribe, advance, reach } = await startLive([run], { env: { READ_TIMEOUT_MS: "600000" } });
   const watcher = await subscribe({

@@ -22,7 +22,7 @@ test("disconnects a client that sends without reading, without reporting a gatew
       JSON.stringify({ id: `${sent + 2}`, type: "subscribe", payload: { query } }),
       (error) => error && lost(),
     );
-  // Nothing more is read from it.
+  // The gateway reads no further message from the connection.
   let buffered = -1;
   const isStill = () => buffered === (buffered = socket.bufferedAmount);
   await vi.waitUntil(isStill, { ...LONG_TIMEOUT, interval: 500 });
@@ -76,20 +76,20 @@ test.each([
   expect([await beyond.closed, await beyond.reason]).toEqual([4_400, reason]);
 });
 
-test("reads many simultaneous messages one per turn of the event loop", async () => {
+test("reads many simultaneous messages, one per tick of the event loop", async () => {
   const { url } = await startLive([]);
   const { socket } = await openSocket({ url }, { token: null });
   const answered = vi.fn<() => void>();
   socket.on("message", answered);
-  let turns = 0;
+  let ticks = 0;
   const countTicks = (): void => {
-    turns++;
+    ticks++;
     if (answered.mock.calls.length < 3_000) setImmediate(countTicks);
   };
   for (let sent = 0; sent < 3_000; sent++) socket.send(JSON.stringify({ type: "ping" }));
   countTicks();
   await vi.waitUntil(() => answered.mock.calls.length === 3_000, LONG_TIMEOUT);
-  expect(turns).toBeGreaterThanOrEqual(3_000);
+  expect(ticks).toBeGreaterThanOrEqual(3_000);
 });
 
 test("accepts at most 16 fragments per message, because fragments retain their buffers", async () => {
@@ -123,28 +123,28 @@ test("disconnects a client whose unfinished message's fragments retain too much 
 test("reads simultaneous messages of many clients in time slices", async () => {
   const { url } = await startLive([]);
   const clients = await Promise.all(Array.from({ length: 50 }, () => openSocket({ url }, { token: null })));
-  let turn = 0;
+  let tick = 0;
   let isOver = false;
-  const countTurns = (): void => {
-    turn++;
-    if (!isOver) setImmediate(countTurns);
+  const countTicks = (): void => {
+    tick++;
+    if (!isOver) setImmediate(countTicks);
   };
-  const turns: number[] = [];
+  const ticks: number[] = [];
   const { send } = WebSocket.prototype;
   const answered = vi.spyOn(WebSocket.prototype, "send").mockImplementation(function (
     this: WebSocket,
     ...given
   ) {
-    if (given[0] === '{"type":"pong"}') turns.push(turn);
+    if (given[0] === '{"type":"pong"}') ticks.push(tick);
     Reflect.apply(send, this, given);
   });
   onTestFinished(() => answered.mockRestore());
   stopwatchRuns();
   const pongs = clients.map(({ socket }) => once(socket, "message"));
   for (const { socket } of clients) socket.send('{"type":"ping"}');
-  countTurns();
+  countTicks();
   await Promise.all(pongs);
   isOver = true;
-  expect(turns).toHaveLength(50);
-  expect(new Set(turns).size).toBeGreaterThan(25);
+  expect(ticks).toHaveLength(50);
+  expect(new Set(ticks).size).toBeGreaterThan(25);
 });

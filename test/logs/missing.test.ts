@@ -22,7 +22,7 @@ describe("a log that cannot be read", () => {
     expect(service.calls()).toEqual(["GET ada/mnist/experiments/42/", LOG_CALL]);
   });
 
-  test.each(REASONS)("because it $why keeps the service's reason", async ({ reported, code }) => {
+  test.each(REASONS)("because it $case keeps the service's reason", async ({ reported, code }) => {
     const { ask, logged } = await startBefore(() => reported);
     const { data, errors } = (await ask(READ_LOG)) as LogAnswer;
     expect(data).toEqual({ experiment: { logs: null } });
@@ -49,11 +49,11 @@ describe("a log that cannot be read", () => {
   });
 
   test("at first, because the service throttles it, is retried", async () => {
-    const said: FakeResponse[] = [
+    const replies: FakeResponse[] = [
       { json: {}, status: 429, headers: { "retry-after": "0" } },
       { text: "line 1\n" },
     ];
-    const { logged, ...gateway } = await startBefore(() => said.shift());
+    const { logged, ...gateway } = await startBefore(() => replies.shift());
     expect(await readWindowOf({ ...gateway, logged })).toMatchObject({ lines: ["line 1"] });
     expect(logged()).not.toContain("unexpected");
   });

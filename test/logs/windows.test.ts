@@ -7,7 +7,7 @@ import { cases } from "../support/cases.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
-import { inPiecesOf, LOG_CALL, READ_LOG, readWindowOf, startEndless, startLog } from "../support/logs.ts";
+import { responseOf, LOG_CALL, READ_LOG, readWindowOf, startEndless, startLog } from "../support/logs.ts";
 import WINDOWS from "./windows.json" with { type: "json" };
 
 describe("a log window", () => {
@@ -27,19 +27,19 @@ describe("a log window", () => {
   test.each([
     ...WINDOWS,
     {
-      what: "shows signs of replacement for bytes that are no UTF-8",
+      case: "shows replacement characters for bytes that are not UTF-8",
       written: Buffer.from([0x61, 0xff, 0x62, 0x80, 0x63, 0xc3, 0x28, 0x0a]),
       maxBytes: 99,
       reported: { text: "a\uFFFDb\uFFFDc\uFFFD(\n", hasMore: false },
     },
-  ])("$what", async ({ written, maxBytes, reported }) => {
+  ])("$case", async ({ written, maxBytes, reported }) => {
     expect(await readWindowOf(await startLog(written), { maxBytes })).toMatchObject(reported);
   });
 
   test.each([
     ["is as long as before is empty", "ONE\nTWO\n", { text: "", startByte: 8, isRestarted: false }],
-    ["grew is what was added", "one\ntwo\nthree\n", { text: "three\n", startByte: 8, isRestarted: false }],
-    ["began anew is its beginning", "€ne\n", { text: "€ne\n", startByte: 0, isRestarted: true }],
+    ["grew is the added part", "one\ntwo\nthree\n", { text: "three\n", startByte: 8, isRestarted: false }],
+    ["was restarted is its beginning", "€ne\n", { text: "€ne\n", startByte: 0, isRestarted: true }],
     ["was emptied is its beginning", "", { text: "", startByte: 0, isRestarted: true }],
   ])("after the end of a log that %s", async (_, now, expected) => {
     for (const hasLength of [true, false]) {
@@ -74,7 +74,7 @@ describe("a log window", () => {
     },
   );
 
-  test("of line ends only has as many lines", async () => {
+  test("that consists of line ends has as many lines", async () => {
     const log = await startLog("\n".repeat(50_000));
     expect((await readWindowOf(log, { maxBytes: 40_000 })).lines).toEqual(Array(40_000).fill(""));
   });
@@ -103,7 +103,7 @@ async function walk(gateway: Gateway, maxBytes: number, most: number) {
 describe("reading window after window", () => {
   test("reaches the end of a log of any bytes, with any size", async () => {
     const log = await startLog();
-    // Beginnings and middles of characters, in orders that no text has.
+    // Leading and continuation bytes of characters, in orders that are not valid UTF-8.
     const byte = fc.constantFrom(0x61, 0x0a, 0x80, 0xbf, 0xc3, 0xe2, 0xf0, 0xf7, 0xff);
     await fc.assert(
       fc.asyncProperty(
@@ -187,45 +187,45 @@ test("two fields that select the same log window read it once", async () => {
 
 const MEGABYTE = 1_048_576;
 
-/** Far more than a window, far less than the log: the collector frees buffers by the way, and some wait for it. */
+/** In megabytes: far more than a window, and far less than the log, because the garbage collector may free some buffers late. */
 const ENOUGH = 32;
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-const held = (): number => {
+const bufferedBytes = (): number => {
   collect();
   return process.memoryUsage().arrayBuffers;
 };
 
-/** Reads a window of a log in pieces. Returns the maximum size of buffers in memory meanwhile, in megabytes. */
-async function watch(count: number, pieceAt: (index: number) => Buffer, wanted: WindowRequest) {
-  const before = held();
+/** Reads a window of a log in chunks. Returns the maximum size of buffers in memory meanwhile, in megabytes. */
+async function watch(count: number, chunkAt: (index: number) => Buffer, wanted: WindowRequest) {
+  const before = bufferedBytes();
   let most = 0;
-  function* pieces() {
+  function* chunks() {
     for (let index = 0; index < count; index++) {
-      if ((index + 1) % Math.ceil(count / 4) === 0) most = Math.max(most, held() - before);
-      yield pieceAt(index);
+      if ((index + 1) % Math.ceil(count / 4) === 0) most = Math.max(most, bufferedBytes() - before);
+      yield chunkAt(index);
     }
   }
-  const window = await readWindow(inPiecesOf(pieces()), wanted, null);
+  const window = await readWindow(responseOf(chunks()), wanted, null);
   return { window, megabytes: most / MEGABYTE };
 }
 
-/** A piece as a socket delivers it, and a byte in a buffer of 8 kB. */
+/** A chunk as a socket delivers it, and one byte in a buffer of 8 kB. */
 const ofSocket = () => Buffer.alloc(65_536, "lin\n");
 const crumb = (index: number) => Buffer.alloc(8_192, "lin\n").subarray(index % 4, (index % 4) + 1);
 
-// Not over HTTP: memory can be measured only between two pieces.
+// Not over HTTP: memory can be measured only between two chunks.
 describe("a window retains little more memory than its bytes", () => {
   test.each([
     [
-      "behind a long part of the log that it skips",
+      "after a long skipped part of the log",
       { fromByte: 63 * MEGABYTE, maxBytes: 8 },
       { text: "lin\nlin\n", startByte: 63 * MEGABYTE, hasMore: true },
     ],
     [
-      "behind the end of the log",
+      "after the end of the log",
       { fromByte: 1e12, maxBytes: 8 },
       { text: "lin\nlin\n", startByte: 0, endByte: 8, hasMore: true, isRestarted: true },
     ],

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { BUILT } from "../support/built.ts";
 import { cases } from "../support/cases.ts";
 
-/** Measures in a separate thread with a small heap, which nothing else uses, and in which V8 has made no hidden classes before. */
+/** Measures in a separate thread, whose small heap is otherwise unused and has no hidden classes. */
 const MEASURE = `
   const { parentPort, workerData: { text, built } } = require("node:worker_threads");
   require("node:v8").setFlagsFromString("--expose-gc");
@@ -20,7 +20,7 @@ const MEASURE = `
     const before = used();
     const kept = [JSON.parse(text)];
     const heap = used() - before;
-    // After it, because optimized code takes heap as well.
+    // Scans after measuring, because optimized code uses heap as well.
     const { heapBytes } = scanJson(Buffer.from(text));
     parentPort.postMessage({ heap, scanned: heapBytes, estimated: estimateHeapBytes(kept[0]) });
   })();
@@ -37,7 +37,7 @@ interface Measured {
 async function measure(text: string): Promise<Measured> {
   const workerData = { text, built: pathToFileURL(`${BUILT}/dist/src/`).href };
   const thread = new Worker(MEASURE, { eval: true, workerData });
-  // Safe: the thread sends it.
+  // Safe: the thread sends this message.
   const [measured] = (await once(thread, "message")) as [Measured];
   await thread.terminate();
   return measured;
@@ -50,7 +50,7 @@ const NOISE = 20_000;
 /** JSON that depends on the number of its item in a list: names and strings may be new in each. */
 type Part = (item: number) => string;
 
-/** In all samples of a run another one: a hidden class of one sample is there for the next. */
+/** A different number in every sample of a run, because a hidden class of one sample is reused for the next. */
 let samples = 0;
 
 const fixed =
@@ -123,7 +123,7 @@ const part = fc.letrec<{ any: Part }>((tie) => ({
   ),
 })).any;
 
-/** A list or an object with enough parts that its heap can be measured. */
+/** A list or an object with enough members to make its heap measurable. */
 function textOf(each: Part, isList: boolean): string {
   samples++;
   const items: string[] = [];
@@ -136,8 +136,8 @@ function textOf(each: Part, isList: boolean): string {
 }
 
 /**
- * How much more heap a value takes than the lower estimate, in bytes. Measures again up to twice, because a collection may leave
- * some garbage; an estimate that is too low is so each time.
+ * How many more bytes of heap a value takes than the lower estimate. Measures again up to twice, because a collection may leave some
+ * garbage; an estimate that is too low stays too low.
  */
 async function excessOf(text: string, tries = 3): Promise<number> {
   const { heap, scanned, estimated } = await measure(text);
@@ -161,7 +161,7 @@ test.each<[string, Part]>([
   ["empty objects", fixed("{}")],
   ["empty lists", fixed("[]")],
   ["names that are indices", fixed('{"34":0}')],
-  ["more of them", fixed('{"0":0,"1":0,"2":0,"3":0,"4":0,"142":0}')],
+  ["many names that are indices", fixed('{"0":0,"1":0,"2":0,"3":0,"4":0,"142":0}')],
   ["names that are indices with an escape", fixed('{"3\\u0034":0}')],
   ["more hidden classes than V8 makes", (item) => `{"n${Math.min(item, 1_800)}":0}`],
   ["long names", (item) => `{"${"n".repeat(1_000)}${item}":0}`],
@@ -169,9 +169,9 @@ test.each<[string, Part]>([
   ["numbers beside null", (item) => (item === 0 ? "null" : "3e9")],
   ["integers where another object has a fraction", (item) => `{"a":${item === 0 ? 0.5 : 0}}`],
   ["names that no other object has", (item) => `{"n${samples}_${item}":0}`],
-  ["so many names that an object is a hash table", fixed(many(342, (index) => `n${index}`))],
+  ["enough names to make an object a hash table", fixed(many(342, (index) => `n${index}`))],
   ["a string with a character of two bytes", fixed(`"${"a".repeat(1_000)}€"`)],
-  ["one with an escape", fixed(`"${"a".repeat(1_000)}\\u20ac"`)],
+  ["a string with an escape", fixed(`"${"a".repeat(1_000)}\\u20ac"`)],
   ["short strings that differ", (item) => `"${item.toString(36)}"`],
 ])("the estimate for JSON of %s is not below its heap", async (_, each) => {
   expect(await excessOf(textOf(each, true))).toBeLessThan(NOISE);
@@ -182,7 +182,7 @@ interface Recorded {
   readonly path: string;
 }
 
-/** The items of the lists that known servers gave, by the last name of their path. */
+/** The items of the lists that known servers returned, by the last segment of their path. */
 function recordedLists(): Map<string, object[]> {
   const lists = new Map<string, object[]>();
   for (const release of ["0.2.0-reads", "0.4.4-beyond", "0.4.4-samples", "0.4.4-further"]) {

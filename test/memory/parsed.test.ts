@@ -12,7 +12,7 @@ import { sendPlainly } from "../support/raw-requests.ts";
 const HEAP = 384;
 const CONTAINER = 768;
 
-/** A gateway with that heap, in front of a service that has the given record for each id. */
+/** A gateway with that heap, in front of a service that sends the given record for each id. */
 async function start(recordOf: (id: number) => FakeResponse) {
   const records = new Map<string, FakeResponse>();
   const service = await startFake(({ path }) => {
@@ -22,7 +22,7 @@ async function start(recordOf: (id: number) => FakeResponse) {
     return reported;
   });
   const program = [`--max-old-space-size=${HEAP}`, "--max-semi-space-size=32", mainIn(BUILT)];
-  // The process is slow on a slow machine, and must not be spared by its deadlines.
+  // On a slow machine the process is slow, and its deadlines must not reduce the load.
   const env = { REQUEST_TIMEOUT_MS: "600000", UPSTREAM_TIMEOUT_MS: "600000", UPSTREAM_RATE_LIMIT: "off" };
   const gateway = await startGatewayProcess(service.url, env, program);
   onTestFinished(gateway.kill);
@@ -56,7 +56,7 @@ function record(bytes: number, itemAt: (index: number) => string): string {
   return `{"id": 1, "name": "a", "declarations": [null,${items.join()}]}`;
 }
 
-/** Twelve names in an order that no other index has. */
+/** Twelve names in an order that is unique to the index. */
 function shuffled(prefix: number, index: number): string {
   const names = Array.from({ length: 12 }, (_, name) => `"${name.toString(36)}_${prefix}":0`);
   let rest = index;

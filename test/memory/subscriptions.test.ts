@@ -23,7 +23,7 @@ const runOf = (id: number) => ({
   last_metric: Object.fromEntries(numbers(100).map((name) => [`metric${name}`, id / (name + 2)])),
 });
 
-/** A gateway process with the heap that the files of `deploy` give it. */
+/** A gateway process with the heap limit of the files of `deploy`. */
 async function start(...args: Parameters<typeof startFake>) {
   const service = await startFake(...args);
   const env = {
@@ -65,6 +65,6 @@ test("a process survives 48 subscriptions of one token to 9.5 MB lists", async (
     };
     readAll().catch(() => {});
   }
-  // Each list was tried at least twice, as far as there was memory for it.
+  // Each list was requested at least twice, if memory allowed.
   await requestsOf(processes, 120);
 });

@@ -8,8 +8,8 @@ import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { mainIn } from "../support/main-process.ts";
 
 /*
- * Clients without a token that send much, or ask for much, and do not read. Each ended a process with this heap, or made it larger than
- * the memory of its container.
+ * Clients without a token that send many requests, or request long responses, and do not read. Each of them once ended a process with this
+ * heap, or made it larger than the memory of its container.
  */
 
 const HEAP = 384;
@@ -24,7 +24,7 @@ async function start() {
   return gateway;
 }
 
-/** The largest memory that the process has had, in kilobytes; 0 where the system does not report it. */
+/** Peak memory of the process, in kilobytes; 0 if the system does not report it. */
 const peakOf = (pid: number): number => {
   const file = `/proc/${pid}/status`;
   if (process.platform !== "linux") return 0;
@@ -117,7 +117,7 @@ test.each<[string, (url: string) => Promise<void>]>([
 ])("with the deployment heap, a process survives %s", async (_, ask) => {
   const { url, pid, expectAlive } = await start();
   await ask(url);
-  // The gateway reads all that was sent within these answers.
+  // The gateway reads all sent bytes during these requests.
   for (let asked = 0; asked < 20; asked++) await expectAlive();
   await vi.waitFor(() => expectAlive(), LONG_TIMEOUT);
   expect(peakOf(pid)).toBeLessThan(CONTAINER_KB);

@@ -43,7 +43,7 @@ const experiment = (id: number) => ({
 
 const page = (results: readonly unknown[]) => ({ json: { count: results.length, next: null, results } });
 
-/** A project of 500 runs, one of which has much, with the metrics of a long run each. */
+/** A project of 500 runs, each with the metrics of a long run. One of the runs has very many values. */
 function startRuns() {
   const runs = numbers(500).map((index) => experiment(index + 1));
   const metrics = numbers(20_000).map((id) => ({
@@ -60,13 +60,13 @@ function startRuns() {
   });
 }
 
-/** A gateway with this heap, by default that of the files of `deploy`. */
+/** A gateway with this heap, by default the one in the files of `deploy`. */
 async function start(heap = HEAP) {
   const service = await startRuns();
   const env = {
     UPSTREAM_PROFILE: "polyaxon-0.4",
     UPSTREAM_RATE_LIMIT: "off",
-    // The process is slow on a slow machine, and must not be spared by its deadline.
+    // On a slow machine the process is slow, and its deadline must not reduce the load.
     REQUEST_TIMEOUT_MS: "600000",
   };
   const program = [`--max-old-space-size=${heap}`, "--max-semi-space-size=32", mainIn(BUILT)];
@@ -119,7 +119,7 @@ test("with the deployment heap, survives long documents and variables from unver
   expect(await Promise.all(numbers(100).map((token) => ask(token, body)))).not.toContain(0);
   const greet = async (token: number) => {
     const { socket } = await openSocket({ url }, { token: `${token}`, byHeader: true }, false);
-    // Messages of other types are closed with 4400 when they are as long.
+    // Messages of other types are closed with 4400 at this length.
     const payload = `{"query":"{ viewer { username } }","variables":{"many":${many}}}`;
     socket.send(`{"type":"connection_init"}`);
     await once(socket, "message");

@@ -28,7 +28,7 @@ const RECORDS = [
   { loss: 0, epoch: 4, accuracy: 0.9 },
 ];
 
-test("tells the value of the axis in the record of each point", async () => {
+test("returns the value of the axis in the record of each point", async () => {
   const { ask, service } = await startRun(RECORDS);
   expect(await ask(SERIES, { x: "epoch" })).toEqual({
     data: {
@@ -44,14 +44,14 @@ test("tells the value of the axis in the record of each point", async () => {
   expect(service.inOrder()).toEqual([`GET ${METRICS}`]);
 });
 
-test("needs not name the axis among the metrics", async () => {
+test("does not require the axis among the metrics", async () => {
   const { ask } = await startRun(RECORDS);
   expect(await ask(SERIES, { x: "epoch", names: ["accuracy"] })).toEqual({
     data: { experiment: { metricSeries: [{ name: "accuracy", values: [0.5, 0.9], x: [null, 4] }] } },
   });
 });
 
-test.each([null, "none", "__proto__", "constructor"])("has no axis where x is %j", async (x) => {
+test.each([null, "none", "__proto__", "constructor"])("returns no axis if x is %j", async (x) => {
   const { ask } = await startRun([{ loss: 3, epoch: 1 }]);
   expect(await ask(SERIES, { x, names: ["loss"] })).toEqual({
     data: { experiment: { metricSeries: [{ name: "loss", values: [3], x: null }] } },

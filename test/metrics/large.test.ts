@@ -11,7 +11,7 @@ const METRICS = "ada/mnist/experiments/42/metrics";
 
 const time = (second: number) => new Date(second * 1_000).toISOString();
 
-/** Records of a metric; the value of each is its index. `equal` of them in a row have the same time. */
+/** Records of a metric. The value of each is its index. `equal` consecutive records have the same time. */
 const recordings = (count: number, equal = 1) =>
   Array.from({ length: count }, (_, index) => ({
     id: index + 1,
@@ -21,7 +21,7 @@ const recordings = (count: number, equal = 1) =>
   }));
 
 /**
- * Returns the requested page, or all rows without a limit. The order of records with the same time changes with each response, as in
+ * Returns the requested page, or all rows without a limit. Records with the same time change their order with each response, as in
  * PostgreSQL.
  */
 function createLister(rows: readonly { readonly created_at: string }[]) {
@@ -40,7 +40,7 @@ function createLister(rows: readonly { readonly created_at: string }[]) {
   };
 }
 
-/** The error of a field whose response, by this route, is longer than that. */
+/** The error of a field whose response on this route exceeds that length. */
 const tooLong = (at: string, route: string, limit: string) =>
   failure(at, "UPSTREAM_BAD_RESPONSE", `The service's answer is longer than ${limit}.`, {
     upstream: { method: "GET", route: `{owner}/{project}/experiments${route}` },
@@ -81,7 +81,7 @@ describe("metric records of a long run", () => {
       `GET ${METRICS}?limit=40000&offset=119994`,
     ];
     expect(service.inOrder()).toEqual([`GET ${METRICS}`, ...pages]);
-    // The caller's next operation does not try again to read them at once.
+    // The caller's next operation does not try to read all of them in one request again.
     expect(await ask(SUMMARY)).toEqual(summaryOf(120_000));
     expect(service.inOrder().slice(5)).toEqual(pages);
   });

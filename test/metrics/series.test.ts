@@ -4,7 +4,7 @@ import { cases } from "../support/cases.ts";
 import { startPaging } from "../support/child-lists.ts";
 import { startFake, startRecords } from "../support/fake.ts";
 import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
-import { turnsOf } from "../support/turns.ts";
+import { measureTicks } from "../support/ticks.ts";
 
 const METRICS = "ada/mnist/experiments/42/metrics";
 
@@ -16,7 +16,7 @@ interface Series {
   readonly values: readonly (number | null)[];
 }
 
-/** A series as it is asked for with `names` and `maxPoints`. */
+/** A series as requested with `names` and `maxPoints`. */
 async function openSeries(service: { readonly url: string }) {
   const { ask } = await startGateway({ upstream: service });
   return async (wanted: { names?: readonly string[]; maxPoints?: number } = {}) => {
@@ -88,7 +88,7 @@ describe("metricSeries", () => {
   test("keeps metrics of any name", async () => {
     const names = ["", "__proto__", "a b", "constructor", "hasOwnProperty", "toString", "ü/😀"];
     const values = `{${names.map((name, index) => `${JSON.stringify(name)}: ${index}`).join(", ")}}`;
-    // The wrong type beside them makes the reader mend the page, which must not lose them.
+    // The wrong type of `created_at` makes the reader repair the page, which must keep these names.
     const service = await startFake(() => ({
       text: `{"results": [{"id": 1, "created_at": 7, "values": ${values}}]}`,
     }));
@@ -142,7 +142,7 @@ describe("metricSeries", () => {
     ],
     ["that is all of it", gap(700), 2, [0, 699]],
     [
-      "that is longer than many",
+      "that is longer than many others",
       [...numbers(500).flatMap((each) => [each, "NaN"]), ...gap(9)],
       6,
       [999, 1_008],
@@ -175,7 +175,7 @@ describe("metricSeries", () => {
           expect(loss.totalPoints).toBe(values.length);
           expect(loss.times).toHaveLength(Math.min(maxPoints, values.length));
           const seconds = loss.times.map((at) => Date.parse(at ?? "") / 1_000);
-          // A step is the index of its point, also where points were left out.
+          // A step is the index of its record, even if records were left out.
           expect(loss.steps).toEqual(seconds);
           expect(seconds).toEqual(seconds.toSorted((a, b) => a - b));
           expect(new Set(seconds).size).toBe(seconds.length);
@@ -201,13 +201,13 @@ test("computes many series of a long list in time slices, all equal", async () =
   );
   const asked = () =>
     ask<{ experiment: object }, never>(`{ experiment(id: "ada.mnist.42") { ${fields.join(" ")} } }`);
-  // The second time the document is known and the response is kept: only the series are made.
+  // The second time, the document and the response are cached, so only computing the series is measured.
   const { data } = await asked();
-  // In one piece it is almost all, in each round. Something else may hold up a turn of one round.
+  // Without yielding, the longest tick would take almost all of the time in every round. Another process may delay a tick of one round.
   const shares: number[] = [];
   while (shares.length < 3 && Math.min(...shares) >= 0.3) {
     let again: unknown;
-    const { all, longest } = await turnsOf(async () => {
+    const { all, longest } = await measureTicks(async () => {
       again = (await asked()).data;
     });
     expect(again).toEqual(data);

@@ -37,7 +37,7 @@ const untimed = ({ requests }: Explained) =>
     return rest;
   });
 
-/** Sorts the requests, because parallel ones arrive in any order. */
+/** Sorts the requests, because parallel requests arrive in any order. */
 const inOrder = (requests: readonly Readonly<Record<string, unknown>>[]) =>
   requests.toSorted((one, other) =>
     `${one["template"]}${one["fields"]}`.localeCompare(`${other["template"]}${other["fields"]}`),
@@ -98,7 +98,7 @@ describe("an explained operation", () => {
         moreFields: 2,
         reads: 5,
       },
-      // The list has no such record.
+      // The list does not contain this record.
       { template: "{owner}/{project}/experiments/{id}/", round: 2, fields: ["entities.4"], reads: 1 },
     ]);
     expect(explained.reads).toMatchObject({ request: 1, batch: 4, shared: 0 });

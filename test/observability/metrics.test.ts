@@ -11,7 +11,7 @@ import SAMPLES from "./samples.json" with { type: "json" };
 
 const VIEWER = "{ viewer { username } }";
 
-/** The samples whose lines begin with this text. */
+/** The samples whose lines begin with this string. */
 async function linesOf(url: string, start: string): Promise<string[]> {
   const { text } = await sendTo(`${url}/metrics`, { method: "GET" });
   return text.split("\n").filter((line) => line.startsWith(start));
@@ -133,19 +133,19 @@ describe("the gateway's metrics", () => {
     const { clock, advance } = fakeClock();
     const upstream = await startFake(() => ({ json: { username: "ada" } }));
     const gateway = await startGateway({ upstream, clock });
-    /** The values of some names, then of `other`. Undefined for names without a sample. */
+    /** The values of these names, followed by that of `other`. Undefined for names without a sample. */
     const valuesOf = async (...names: readonly string[]) => {
       const lines = await linesOf(gateway.url, "rungraph_client_operations_total");
       const valueOf = (sample: string) => lines.find((line) => line.startsWith(`${sample} `))?.split(" ")[1];
       return [...names.map(sampleOf), other].map(valueOf);
     };
-    // A client with the reserved name `other` takes no place, and frees none.
+    // A client with the reserved name `other` neither takes a slot nor frees one.
     await send(gateway, "other", "other");
     for (let name = 0; name < 100; name++) await send(gateway, `V${name}`);
     advance(599_999);
     await send(gateway, "New");
     expect(await valuesOf("New")).toEqual([undefined, "2"]);
-    // Used again: it is not the one unused for longest any more.
+    // V0 is used again, so it is no longer the least recently used name.
     await send(gateway, "V0");
     advance(1);
     for (const name of ["New", "New"]) await send(gateway, name);

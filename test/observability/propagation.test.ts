@@ -3,7 +3,7 @@ import { type Seen, startFake } from "../support/fake.ts";
 import { askAt } from "../support/gateway.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 
-/** The trace of a caller, whose number is in each part of it. */
+/** The trace of a caller. Each part of it contains the number. */
 const traceOf = (caller: number) => ({
   traceId: caller.toString(16).padStart(32, "a"),
   spanId: caller.toString(16).padStart(16, "b"),
@@ -15,7 +15,7 @@ function onlyOne(all: readonly Seen[]): Seen {
   return one;
 }
 
-/** A gateway as a process with an SDK and this propagator, before a service that has whatever it is asked for. */
+/** A gateway as a process with an SDK and this propagator, in front of a service that has every record. */
 async function startPropagating(propagator: string, env: Record<string, string> = {}) {
   const service = await startFake(({ path }) => {
     const id = Number(/\d+(?=\/$)/.exec(path)?.[0] ?? 1);

@@ -8,10 +8,10 @@ describe("the request id", () => {
   test.each<[string, string, Sending]>([
     ["an answer", "/graphql", { body: operationText("{ __typename }"), headers: JSON_BODY }],
     ["an error", "/graphql", { body: operationText("{ canary }"), headers: JSON_BODY }],
-    ["a body that is no JSON", "/graphql", { body: "canary", headers: JSON_BODY }],
-    ["a refused download", "/downloads/canary/logs", { method: "GET" }],
-    ["a refused form", "/graphql", { body: new URLSearchParams("a=b") }],
-    ["a refused length", "/graphql", { body: " ".repeat(300_000), headers: JSON_BODY }],
+    ["a body that is not JSON", "/graphql", { body: "canary", headers: JSON_BODY }],
+    ["a rejected download", "/downloads/canary/logs", { method: "GET" }],
+    ["a rejected form", "/graphql", { body: new URLSearchParams("a=b") }],
+    ["a rejected length", "/graphql", { body: " ".repeat(300_000), headers: JSON_BODY }],
   ])("sent by the caller is returned on %s", async (_, path, sending) => {
     const { url } = await startDemoGateway();
     const headers = { ...sending.headers, "x-request-id": "caller-4711" };

@@ -5,10 +5,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { BUILT } from "../support/built.ts";
-import type { Holdings } from "../support/closed-gateways.ts";
+import type { ResourceCounts } from "../support/closed-gateways.ts";
 import { TYPESCRIPT } from "../support/typescript.ts";
 
-/** More than the ten listeners of one event that Node takes for no leak. */
+/** More than the ten listeners of one event after which Node.js warns of a leak. */
 const GATEWAYS = 12;
 
 test("closed gateways leave no listener, timer, handle or warning in their process", async () => {
@@ -18,10 +18,10 @@ test("closed gateways leave no listener, timer, handle or warning in their proce
     ["--expose-gc", ...TYPESCRIPT, script, join(BUILT, "dist/src/index.js"), `${GATEWAYS}`],
     { env: { PATH: process.env["PATH"], TMPDIR: tmpdir() } },
   );
-  const [first, last] = JSON.parse(stdout) as [Holdings, Holdings];
+  const [first, last] = JSON.parse(stdout) as [ResourceCounts, ResourceCounts];
   expect(first.listeners).not.toEqual({});
   expect(last.listeners).toEqual(first.listeners);
-  // A timer of the first one may still have been there, which is over by now.
+  // The first measurement may include a timer that has ended since.
   const grown = Object.entries(last.resources).filter(
     ([kind, count]) => count > (first.resources[kind] ?? 0),
   );

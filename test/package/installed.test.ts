@@ -52,7 +52,7 @@ describe("the package in an empty folder", () => {
     expect(files.length).toBeGreaterThan(4);
     for (const [, file = ""] of files) expect((await fetch(new URL(file, url))).status).toBe(200);
     kill("SIGTERM");
-    // Its output ends with the gateway, which may live longer than npx.
+    // Its output ends with the gateway, which may run longer than npx.
     await ended;
     expect(out()).toContain('"draining"');
     expect(err()).toBe("");
@@ -73,7 +73,7 @@ describe("the command", () => {
   test("prints the schema and subgraph with the configured type names", () => {
     expect(rungraph(["--print-schema"]).out).toBe(read("schema/schema.graphql"));
     expect(rungraph(["--print-subgraph"]).out).toBe(read("schema/subgraph.graphql"));
-    // A schema is printed where nothing else is set.
+    // Prints a schema that no other setting affects.
     const print = (TYPE_NAMES: string) =>
       rungraph(["--print-schema"], { TYPE_NAMES, NODE_ENV: "production" });
     expect(print("Node=Machine")).toMatchObject({

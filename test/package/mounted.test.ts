@@ -8,7 +8,7 @@ import { openPort } from "../support/listen.ts";
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A server with gateways below prefixes, in front of an empty service. */
+/** A server with gateways under prefixes, in front of an empty service. */
 async function start(
   prefixes: readonly string[],
   handle = (_all: readonly Gateway[], _asked: IncomingMessage, own: ServerResponse) => void own.end("own"),
@@ -25,7 +25,7 @@ async function start(
   return { server, port: await openPort(server) };
 }
 
-/** The status of the answer to a request that offers a WebSocket, or another protocol. */
+/** The status of the response to a request that offers a WebSocket or another protocol. */
 const offer = (port: number, path: string, protocol = "websocket"): Promise<string> =>
   statusOf(port, `GET ${path} HTTP/1.1`, "Host: a", WEB_SOCKET.replace("websocket", protocol));
 

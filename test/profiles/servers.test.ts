@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { failure, sortedErrorsOf } from "../support/errors.ts";
-import { faultsOf as faultsIn } from "../support/faults-of.ts";
+import { issuesOf as faultsIn } from "../support/settings-issues.ts";
 import { startGateway } from "../support/gateway.ts";
 import { documentedProfile, profileFile, startTracker } from "../support/tracker.ts";
 import FAULTS from "./faults.json" with { type: "json" };
 
-/** The tracker behind a gateway to which only the example of docs/server-profiles.md describes it. */
+/** The tracker behind a gateway that knows it only by the example of docs/server-profiles.md. */
 async function startDescribed(env: Record<string, string> = {}) {
   const tracker = await startTracker();
   const gateway = await startGateway({
@@ -16,7 +16,7 @@ async function startDescribed(env: Record<string, string> = {}) {
   return { ...gateway, tracker, calls: tracker.calls };
 }
 
-/** The error of a field for which the server has nothing. */
+/** The error of a field that the server does not support. */
 const lacking = (at: string, what: string) => {
   const message = `${at.split(".").at(-1)}: The server behind this gateway does not offer ${what}.`;
   return failure(at, "CAPABILITY_UNAVAILABLE", message);
@@ -58,7 +58,7 @@ describe("a server described only by a profile file", () => {
       [7, true],
       [7, false],
     ]);
-    // No longer page is asked for than it gives.
+    // Every requested page is within the server's page size.
     expect(calls()).toEqual(
       ["limit=2&from=2", "limit=3", "limit=50&from=3"].map((page) => `${TRIALS}?${OLDEST_FIRST}&${page}`),
     );
@@ -140,7 +140,7 @@ describe("a file that extends a built-in profile", () => {
       lacking("experiment.metrics", "GET {owner}/{project}/experiments/{id}/metrics"),
     ]);
     const { errors } = await ask(`mutation { copyJob(id: "ada.mnist.jobs.1") { job { id } } }`);
-    // The demo knows no such path: the error names the endpoint as it was asked.
+    // The demo does not know the path. The error names the endpoint that the profile defines.
     expect(errors?.map(({ extensions }) => extensions["upstream"])).toEqual([
       { method: "PUT", route: "{project}/of/{owner}/job-{id}", status: 405 },
     ]);
@@ -149,12 +149,12 @@ describe("a file that extends a built-in profile", () => {
 });
 
 describe("an invalid profile", () => {
-  const faultsOf = (text: string) => faultsIn({ UPSTREAM_PROFILE: profileFile(text) });
+  const issuesOf = (text: string) => faultsIn({ UPSTREAM_PROFILE: profileFile(text) });
 
   test.each(FAULTS)(
     "is refused at startup, with the location of each error: %s",
     (text = "", ...reported) => {
-      const problems = faultsOf(text);
+      const problems = issuesOf(text);
       expect(problems).toHaveLength(reported.length);
       for (const [index, each] of reported.entries()) {
         expect(problems[index]?.slice(0, `UPSTREAM_PROFILE: ${each}`.length)).toBe(
@@ -171,13 +171,13 @@ describe("an invalid profile", () => {
     ["keys that are unknown", many(1_000, (index) => `key${index}: 1`), "further faults: 980"],
     ["values that cannot be used", `omittedInLists: {jobs: [${"1,".repeat(500)}]}`, "further faults: 480"],
   ])("reports its first 20 errors and counts the rest: %s", (_, text, last) => {
-    const problems = faultsOf(text);
+    const problems = issuesOf(text);
     expect(problems).toHaveLength(21);
     expect(problems.at(-1)).toBe(`UPSTREAM_PROFILE: ${last}`);
   });
 
   test("is not parsed when overlong, because YAML parsing is quadratic in keys", () => {
-    expect(faultsOf(many(60_000, (index) => `key${index}: 1`))).toEqual([
+    expect(issuesOf(many(60_000, (index) => `key${index}: 1`))).toEqual([
       "UPSTREAM_PROFILE: expected at most 32768 characters, got 708890",
     ]);
   });

@@ -25,6 +25,6 @@ test("aborts a download unfinished after DRAIN_TIMEOUT_MS, both downstream and u
   });
   const text = download.text().catch(String);
   await Promise.all([serving.drain(), left.opened]);
-  // A cut file must not look whole.
+  // A truncated file must not look complete.
   expect(await text).toBe("TypeError: terminated");
 });

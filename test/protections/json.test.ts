@@ -9,7 +9,7 @@ import { startFake } from "../support/fake.ts";
 /** Lists in lists. */
 const nested = (levels: number, inner = ""): string => "[".repeat(levels) + inner + "]".repeat(levels);
 
-/** How many times the values of an object were listed since now, as code does that walks over them. */
+/** Returns a function that counts how often the values of an object were listed since the call, as code does that iterates over them. */
 function watchWalks(): () => number {
   let walks = 0;
   for (const name of ["keys", "values", "entries"] as const) {
@@ -23,7 +23,7 @@ function watchWalks(): () => number {
   return () => walks;
 }
 
-/** More than a request takes, and far less than there are values in the JSON. */
+/** More than a request needs, and far less than the number of values in the JSON. */
 const FEW = 5_000;
 
 describe("refuses JSON nested over 200 levels, before sending anything, in", () => {
@@ -67,7 +67,7 @@ describe("refuses JSON nested over 200 levels, before sending anything, in", () 
   });
 });
 
-test("many variable values are measured by their bytes, without walking them", async () => {
+test("many variable values are measured by their bytes, without iterating over them", async () => {
   const { ask } = await startBefore({});
   const query = `mutation ($d: JSON!) { restartExperiment(id: "ada.mnist.42", input: { parameters: [{ name: "a", value: $d }, { name: "a", value: $d }] }) { __typename } }`;
   const variables = { d: Array.from({ length: 500 }, () => JSON.parse(nested(190)) as unknown) };
@@ -81,7 +81,7 @@ test("many variable values are measured by their bytes, without walking them", a
 });
 
 describe("upstream JSON", () => {
-  /** A gateway before a service whose list has a run with these parameters, as JSON, and one without any. */
+  /** A gateway in front of a service whose list has a run with these parameters, as JSON, and one without parameters. */
   async function startBeforeRuns(declarations: string) {
     const rows = `[{"id": 1, "name": "a", "declarations": ${declarations}}, {"id": 2, "name": "b", "declarations": {}}]`;
     const service = await startFake(() => jsonText(`{"count": 2, "next": null, "results": ${rows}}`));
@@ -93,7 +93,7 @@ describe("upstream JSON", () => {
   test("nested over 200 levels is null from there, and is logged once", async () => {
     const { ask, logged } = await startBeforeRuns(`{"it": ${nested(1_000, "1")}, "lr": 1}`);
     const query = `{ project(id: "ada.mnist") { experiments { nodes { name it: parameter(name: "it") { value } lr: parameter(name: "lr") { value } } } } }`;
-    for (let turn = 0; turn < 2; turn++)
+    for (let round = 0; round < 2; round++)
       expect(await ask(query)).toEqual({
         data: {
           project: {
@@ -113,7 +113,7 @@ describe("upstream JSON", () => {
     expect(warned).toEqual([expect.stringContaining('"place":"(nested too deeply)"')]);
   });
 
-  test("is measured by its bytes, without walking its values", async () => {
+  test("is measured by its bytes, without iterating over its values", async () => {
     const { names } = await startBeforeRuns(`[${"{},".repeat(250_000)}{}]`);
     const walks = watchWalks();
     expect(await names()).toEqual({

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { pathIn, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
-import { longestShareOf, timesOf } from "../support/turns.ts";
+import { longestShareOf, timesOf } from "../support/ticks.ts";
 
-/* The work for a record is bounded by its bytes: no nested loops over two parts of it. */
+/* The work for a record is linear in its bytes: no nested loops over two parts of it. */
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 const named = (count: number, name = "p") =>
@@ -15,7 +15,10 @@ const times = (count: number, selection: string) =>
     .map((index) => `a${index}: ${selection}`)
     .join(" ");
 
-/** A gateway in front of a service with these responses, by the ends of their paths. They are cached, so that only the rest is measured. */
+/**
+ * A gateway in front of a service with these responses, by the ends of their paths. They are cached, so that only the other work is
+ * measured.
+ */
 async function start(answers: Readonly<Record<string, unknown>>) {
   const service = await startFake(({ path }) => {
     const [at = ""] = pathIn(path).split("?");
@@ -63,7 +66,7 @@ const many = (count: number, name: string) => upTo(count).map((index) => name + 
 const nested = (levels: number, count: number) =>
   upTo(levels).reduce<object>((values) => ({ k: values }), named(count));
 
-const STORIES: Readonly<Record<string, Case>> = {
+const STRESS_CASES: Readonly<Record<string, Case>> = {
   "parameters that a run lacks": [
     run({ declarations: named(2_000) }),
     ofRun("parameters(names: $names) { name }", { names: many(2_000, "p") }),
@@ -84,7 +87,7 @@ const STORIES: Readonly<Record<string, Case>> = {
     ofRun(times(100, "metricSeries(names: $names) { name }"), { names: ["p0"] }),
     ofRun(times(100, "metricSeries(names: $names) { name }"), { names: many(400, "p") }),
   ],
-  "a long text, by fields whose result is too long": [
+  "a long string, by fields whose result is too long": [
     run({ readme: "\u0416".repeat(500_000) }),
     ofRun(times(40, "readme")),
     ofRun(times(800, "readme")),
@@ -109,12 +112,12 @@ const STORIES: Readonly<Record<string, Case>> = {
     ofRun("outputFiles { __typename }"),
     ofRun(times(100, "outputFiles { __typename }")),
   ],
-  "a key that a record of many unknown keys lacks, by many fields": [
+  "a missing key in a record with many unknown keys, by many fields": [
     run(named(20_000)),
     ofRun("readme"),
     ofRun(times(100, "readme")),
   ],
-  "an object among many that are looked for": [
+  "a lookup of one object among many": [
     rows({ declarations: { p: named(20_000) } }),
     ofList(`(filter: { parameters: [{ name: "p", values: $values }] }) { totalCount }`, { values: ["{}"] }),
     ofList(`(filter: { parameters: [{ name: "p", values: $values }] }) { totalCount }`, {
@@ -126,7 +129,7 @@ const STORIES: Readonly<Record<string, Case>> = {
     ofList("(filter: { allTags: $tags }) { totalCount }", { tags: ["a,1"] }),
     ofList("(filter: { allTags: $tags }) { totalCount }", { tags: many(300, "a,") }),
   ],
-  "groups by tags and by a long text": [
+  "groups by tags and by a long string": [
     rows({ tags: upTo(2_000).map(() => "t"), declarations: { p: "x".repeat(100_000) }, last_metric: {} }),
     summaryOf(`breakdown(by: [{ property: TAG }]) { count }`),
     summaryOf(`breakdown(by: [{ property: TAG }, { parameter: "p" }]) { count }`),
@@ -153,8 +156,8 @@ const STORIES: Readonly<Record<string, Case>> = {
   ],
 };
 
-describe("large requests cost hardly more than small ones for", () => {
-  test.each(Object.entries(STORIES))("%s", async (_, [answers, little, much]) => {
+describe("large requests cost little more than small ones for", () => {
+  test.each(Object.entries(STRESS_CASES))("%s", async (_, [answers, little, much]) => {
     const { ask } = await start(answers);
     const send = (sent: Sent) => () => ask(sent.query, sent.lists);
     expect(await timesOf(send(little), send(much))).toBeLessThan(8);
@@ -169,7 +172,7 @@ describe("divides into time slices the work for", () => {
       run({ declarations: named(150_000) }),
       ofRun("parameters { name }"),
     ],
-    "what many fields look for": [
+    "a name that many fields look up": [
       run({ declarations: named(1) }),
       ofRun(times(200, "parameters(names: $names) { name }"), { names: many(300, "none") }),
     ],
@@ -183,7 +186,7 @@ describe("divides into time slices the work for", () => {
         `compareExperiments(ids: ["ada.mnist.1", "ada.mnist.2"], onlyDifferences: false) { parameters { differs } }`,
       ),
     ],
-    "a row in which many words are looked for": [
+    "a row that is searched for many words": [
       rows({ name: `${"a".repeat(19_000)} ${many(60, "a").join(" ")}`, description: "ab".repeat(10_000) }),
       ofList(`(filter: { words: "${many(50, "a").join(" ")}" }) { totalCount }`),
     ],
@@ -213,7 +216,7 @@ describe("divides into time slices the work for", () => {
     await get("?columns=parameter.p1");
     const before = looks();
     await get("");
-    // After each of its rows for parameters and for metrics.
+    // Runs after each of its rows for parameters and for metrics.
     expect(looks() - before).toBeGreaterThan(before + 2 * runs.length);
   });
 

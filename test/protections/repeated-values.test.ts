@@ -4,11 +4,11 @@ import { RELEASE_04, startGateway } from "../support/gateway.ts";
 import { experimentIn, upTo } from "../support/one-read.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 
-/* A long value is worked through once, or not at all, however many fields and rows show it. */
+/* A long value is processed at most once, however many fields and rows contain it. */
 
 const row = (id: number, given: object = {}) => ({ id, unique_name: `ada.mnist.${id}`, ...given });
 
-/** A gateway before a service with these experiments, and the metric records of all. */
+/** A gateway in front of a service with these experiments, and the metric records of all of them. */
 async function start(rows: readonly { readonly id: number }[], metrics: readonly object[] = []) {
   const answer = (seen: Seen) => {
     const id = experimentIn(seen.path);
@@ -133,7 +133,7 @@ test("serializes nested values that group runs one at a time", async () => {
   };
   const looks = stopwatchRuns();
   const short = await read(10);
-  // After each of the four values of a run.
+  // Runs after each of the four values of a run.
   expect((await read(20_000)) - short).toBeGreaterThan(3 * 30);
 });
 

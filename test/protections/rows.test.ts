@@ -7,7 +7,7 @@ const textOf = (path: string): string => {
   return path !== "" && existsSync(url) ? readFileSync(url, "utf8") : "";
 };
 
-/** Whether the edit matches once in its file, and the file of its test has a test of this title. */
+/** Whether the edit matches once in its file, and the test file contains a test with this title. */
 const isApplicable = (row: Protection): boolean =>
   textOf(row.edit.file).match(editPattern(row))?.length === 1 &&
   ['"', "`"].some((quote) => textOf(row.test.file).includes(`${quote}${row.test.title}${quote},`));

@@ -29,21 +29,21 @@ test("at the total memory limit, refuses only callers above an equal share", asy
   });
   const gateway = await startGateway({
     upstream: service,
-    // All callers together may hold four times as much as one.
+    // All callers together may reserve four times as much as one.
     env: { MAX_UPSTREAM_BYTES: "100000", MAX_UPSTREAM_WIDTH: "1" },
   });
-  /** Holds one record while the service is asked for another one. */
-  const hold = (first: number, token: string) =>
+  /** Reserves memory for one record while the service is asked for another one. */
+  const reserve = (first: number, token: string) =>
     askFor(
       gateway,
       `{ a: experiment(id: "ada.mnist.${first}") { status } b: experiment(id: "ada.mnist.${first + 1}") { status } }`,
       token,
     );
-  // Known tokens: the bytes of strangers count together.
+  // Known tokens, because bytes of unverified callers count together.
   for (const token of ["heavy", "a", "b", "c", "d"]) await askFor(gateway, undefined, token);
-  const heavy = hold(1, "heavy");
+  const heavy = reserve(1, "heavy");
   await vi.waitUntil(() => service.seen().length === 7, LONG_TIMEOUT);
-  const light = ["a", "b", "c", "d"].map((token) => hold(3, token));
+  const light = ["a", "b", "c", "d"].map((token) => reserve(3, token));
   await vi.waitUntil(() => service.seen().length === 15, LONG_TIMEOUT);
   heavysSecond.open();
   expect(firstCodeOf(await heavy)).toBe("REQUEST_LIMIT_EXCEEDED");
@@ -67,7 +67,7 @@ test("charges commands to their caller's memory, so long strings cannot exhaust 
 });
 
 test.each<[string, (number: number) => string]>([
-  ["of strangers at many addresses", (number) => `X-Forwarded-For: 10.0.0.${number}`],
+  ["of unverified callers at many addresses", (number) => `X-Forwarded-For: 10.0.0.${number}`],
   ["of the same token", () => "Authorization: token light"],
   ["of many known tokens", (number) => `Authorization: token known${number}`],
 ])("endless request bodies, %s, keep no caller out", async (_, headerOf) => {
@@ -96,7 +96,7 @@ const outcomesOf = async (enter: Enter, fixture: Fixture, callers: readonly Who[
   return outcomes;
 };
 
-/** An address may have two downloads of callers that are not known, and all of them four. */
+/** An address may have two downloads of unverified callers, and all addresses together four. */
 const DOWNLOADS = { MAX_DOWNLOADS: "8", MAX_DOWNLOADS_PER_TOKEN: "2", TRUSTED_PROXIES: "1" };
 
 test("unverified callers share half the permits, leaving the rest to verified tokens", async () => {
@@ -126,7 +126,7 @@ test("a newly verified token releases its address's permits, including those in 
 });
 
 describe("all operation permits", () => {
-  /** A gateway with four of them that has just begun and knows ada's token, before a service that holds what others ask. */
+  /** A gateway with four permits that has just started and knows ada's token, in front of a service that delays the other responses. */
   async function startCold() {
     const answering = latch();
     const service = await startFake(async ({ path, method }) => {
@@ -137,7 +137,7 @@ describe("all operation permits", () => {
     const gateway = await startGateway({ upstream: service, env });
     await askFor(gateway, statusOf(1), "ada");
     let sent = 1;
-    /** Resolves when the service is asked, or when the answer is there; its code is "ok" without an error. */
+    /** Resolves when the request reaches the service, or with the code of the response, which is "ok" without an error. */
     const enter = async (host: number, token: string, query = statusOf(++sent)) => {
       const headers = { "x-forwarded-for": `10.0.0.${host}` };
       const before = service.seen().length;
@@ -189,7 +189,7 @@ describe("all operation permits", () => {
     expect(await Promise.all(known)).toEqual(["ok", "ok"]);
     advance(20_000);
     expect((await Promise.all(waiting)).toSorted()).toEqual(["SERVICE_OVERLOADED", "ok"]);
-    // As many as before: none was left to others for good.
+    // As many as before: no permit was lost.
     answering = latch();
     const seen = service.seen().length;
     const last = ["one", "two"].map((token) => askFrom(3, token, statusOf(44)));

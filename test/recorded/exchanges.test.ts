@@ -3,10 +3,10 @@ import { everyNth } from "../support/cases.ts";
 import { answerTo, RECORDED_ROWS } from "./recorded-rows.ts";
 import { readRecording } from "../support/replay.ts";
 
-/** Endpoints that the gateway does not offer: saved searches, chart views, activity. */
+/** Endpoints that the gateway does not support: saved searches, chart views, activity. */
 const LEFT_OUT = /\/(?:searches|chartviews|activitylogs|historylogs)\b/;
 
-/** Requests that were recorded in another form: for rows with equal dates, a numbered page is read with one more row at each side. */
+/** Requests that were recorded in another form: for rows with equal dates, a page is read with one more row on each side. */
 const ASKED_OTHERWISE = /list limit (?:2 )?offset|of a group, second page/;
 
 describe.each([
@@ -22,14 +22,17 @@ describe.each([
     typeof row === "string" || ASKED_OTHERWISE.test(name) ? [] : [[name, row] as const],
   );
 
-  // Of the reads of 0.2.0 these are the lists.
+  // Of the reads of 0.2.0, only the lists are covered.
   const whole = file === "0.2.0-reads" ? [] : [file];
   test.each(whole)("has a request or a reason for each line: %s", () => {
     expect(rows.map(([name]) => name).toSorted()).toEqual(lines.map((line) => line.case).toSorted());
   });
 
-  test.each(everyNth(asked, 3, 0))("matches what the gateway sends and returns for %s", async (name, row) => {
-    const { given, recorded } = await answerTo(lines, name, row, profile);
-    expect(given).toMatchObject(recorded);
-  });
+  test.each(everyNth(asked, 3, 0))(
+    "matches the requests and the result of the gateway for %s",
+    async (name, row) => {
+      const { given, recorded } = await answerTo(lines, name, row, profile);
+      expect(given).toMatchObject(recorded);
+    },
+  );
 });

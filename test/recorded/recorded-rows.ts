@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { outcomeOf } from "../support/errors.ts";
 import { startGateway } from "../support/gateway.ts";
-import { dataOf, type Row } from "./recorded-told.ts";
+import { dataOf, type Row } from "./recorded-data.ts";
 import { recordedReads } from "./recorded-server.ts";
 import { type Line, lineOf, plain, startReplay } from "../support/replay.ts";
 import rows from "./rows.json" with { type: "json" };
@@ -9,11 +9,13 @@ import rows from "./rows.json" with { type: "json" };
 /** The operation that causes a recorded exchange. */
 export interface Asked {
   readonly query: string;
-  /** Another exchange of the same file that the operation causes. Its response is expected where that of the first is empty. */
+  /**
+   * Another exchange of the same file that the operation causes. If the response of the first one is empty, this one has the expected data.
+   */
   readonly behind?: string;
-  /** The expected data, where it is not the recorded response field by field. */
+  /** The expected data, if it is not the recorded response field by field. */
   readonly reported?: unknown;
-  /** The path of the error when the server refuses, and the other data. By default the path is a list or a mutation. */
+  /** The path of the error if the server rejects the request, and the other data. By default the path is that of a list or a mutation. */
   readonly refused?: { readonly at: string; readonly data: unknown };
   readonly profile?: string;
 }
@@ -21,7 +23,7 @@ export interface Asked {
 const { fragments, ...files } = rows;
 
 /** The operation for each exchange of some recordings, or the reason why no field causes it. */
-// Safe: the file has nothing else.
+// Safe: the file has only these rows.
 export const RECORDED_ROWS = files as unknown as Readonly<
   Record<string, Readonly<Record<string, Asked | string>>>
 >;
@@ -34,7 +36,7 @@ const withFragments = (query: string): string =>
 
 const tokenIn = ({ headers }: Line) => headers["Authorization"]?.replace("token ", "") ?? null;
 
-/** The body of a command; an empty one is none. */
+/** The body of a command. An empty body counts as none. */
 const bodyOf = (body: unknown): unknown => {
   const text = typeof body === "string" ? body : JSON.stringify(body ?? {});
   return text === "" || text === "{}" ? null : JSON.parse(text);
@@ -52,7 +54,7 @@ const NOT_FOUND: unknown = expect.stringMatching(/^Not found: [-\w./ ]+\.$/);
 const NOT_OFFERED: unknown = expect.stringMatching(/^This server does not offer \w+ \S+\.$/);
 const FAILED: unknown = expect.stringMatching(/^The server failed at \w+ \S+\.$/);
 
-/** The error for a refused request: in the words of the server, unless it crashed or did not find the record. */
+/** The error for a rejected request: with the server's message, unless it crashed or did not find the record. */
 function refusalOf({ method, status, json }: Line, at: string) {
   const { detail } = Object(json ?? {}) as { readonly detail?: string };
   const words = Array.isArray(json) ? json.join(" ") : (detail ?? `The service answered ${status}.`);
@@ -72,7 +74,7 @@ async function replay(lines: readonly Line[], document: string, profile: string)
     env: { UPSTREAM_PROFILE: profile, MAX_PAGE_SIZE: "500" },
   });
   const reported = JSON.stringify(outcomeOf(await ask<{ thing: unknown }, object>(document)));
-  // Before Node.js 21, integers that a number does not keep are texts.
+  // Before Node.js 21, integers that a number cannot represent are strings.
   const outcome = JSON.parse(reported.replaceAll(/"(-?\d{16,})"/g, "$1")) as ReturnType<typeof outcomeOf>;
   const sent = upstream.seen().map(({ method, path, body }) => [method, ...plain(path), bodyOf(body)]);
   const recorded = lines.map(({ method, path, body }) => [method, ...plain(path), bodyOf(body)]);
@@ -90,7 +92,7 @@ export async function answerTo(file: readonly Line[], name: string, row: Asked, 
   const { refused = query.startsWith("mutation") ? { at: "thing", data: null } : list } = row;
   const line = lineOf(file, name);
   const besides = behind === undefined ? [] : [lineOf(file, behind)];
-  // The caller's name is read first, in the form of release 0.2.0.
+  // The caller's name is read first, in the format of release 0.2.0.
   const viewer = { ...lineOf(recordedReads, "user me alice"), headers: line.headers };
   const document = withFragments(query);
   const lines = [...(query.includes("viewer") ? [viewer] : []), line, ...besides];
@@ -98,7 +100,7 @@ export async function answerTo(file: readonly Line[], name: string, row: Asked, 
   const isReported = line.status < 300 || row.reported !== undefined;
   if (!isReported)
     return { given, recorded: { data: { thing: refused.data }, errors: [refusalOf(line, refused.at)] } };
-  // Safe: the requests were answered with objects.
+  // Safe: the recorded responses are objects.
   const answer = (line.json ?? besides[0]?.json) as Row;
   const data = row.reported === undefined ? dataOf(document, answer) : { thing: row.reported };
   return { given, recorded: { data, errors: [] } };

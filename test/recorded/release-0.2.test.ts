@@ -7,7 +7,7 @@ import { startBefore } from "../support/gateway.ts";
 import TIMES from "./times.json" with { type: "json" };
 
 test("a missing token, reported as nameless 200 or as 403, is UNAUTHENTICATED", async () => {
-  // The gateway always sends its caller's token: here it reaches a server that overlooks it.
+  // The gateway always sends its caller's token. Here the server ignores it.
   const overlooked = recordedReads
     .filter(({ headers }) => !("Authorization" in headers))
     .map((line): Line => ({ ...line, headers: { Authorization: `token ${ALICE}` } }));
@@ -40,7 +40,7 @@ const experimentAs = (id: number, keys: object) => ({
 });
 
 test.each(TIMES)(
-  "timestamps $what pass through unchanged and are used for durations",
+  "timestamps $case pass through unchanged and are used for durations",
   async ({ times: stamps, seconds }) => {
     const { ask } = await startBefore(experimentAs(3, stamps));
     const fields = "createdAt startedAt finishedAt durationSeconds";

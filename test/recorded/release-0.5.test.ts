@@ -4,7 +4,7 @@ import { recordedAs } from "./recorded-server.ts";
 import CONFIG from "./config-0.5.json" with { type: "json" };
 import { startBefore } from "../support/gateway.ts";
 
-/** A recorded record as releases from 0.5 on write it: `config` and `declarations` under other names. */
+/** A recorded record as releases from 0.5 on send it: with other names for `config` and `declarations`. */
 function renewed(name: string, keys: object) {
   const { config: _, declarations: __, ...rest } = recordedAs(name);
   return { ...rest, ...keys };

@@ -6,7 +6,7 @@ import { type ProfileName, startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 import NOT_OFFERED from "./not-offered.json" with { type: "json" };
 
-/** An older server: rows and records without newer keys, and one experiment that another was made from. */
+/** An older server: rows and records without newer keys, and an experiment that was copied from another one. */
 const startOlder = () =>
   startFake(({ path }) => {
     const record = (id: number) => ({
@@ -38,7 +38,7 @@ describe("keys that no record of a server has", () => {
   test.each([
     ["are null in rows and after links, without a request", "polyaxon-0.2", []],
     [
-      "are read where the profile says that records have them",
+      "are read if the profile says that records have them",
       "extends: polyaxon-0.2\nomitted: {experiments: []}",
       [1, 2, 3],
     ],
@@ -54,7 +54,7 @@ describe("keys that no record of a server has", () => {
     ]);
   });
 
-  test("do not prove existence: a look-up reads the record and shows them", async () => {
+  test("do not prove existence: a lookup reads the record and returns them", async () => {
     const { ask, service } = await startBefore(({ path }) =>
       path.includes("/1/") ? { json: { id: 1, framework: "pytorch" } } : undefined,
     );
@@ -81,13 +81,13 @@ describe("keys that no record of a server has", () => {
 });
 
 describe("an unsupported field is null with one error, and is never requested", () => {
-  test.each(NOT_OFFERED)("$profile: $field", async ({ profile, field, at, what, capability, reads }) => {
+  test.each(NOT_OFFERED)("$profile: $field", async ({ profile, field, at, feature, capability, reads }) => {
     // Safe: the file names profiles.
     const { ask, calls } = await startProfile(profile as ProfileName);
     const type = /^\w+(?:Project|Runs)\(/.test(field) ? "mutation" : "query";
     const answer = await ask(`${type} { it: ${field} }`);
     const asked = /\.([a-z]\w*)[.\d]*$/i.exec(at)?.[1] ?? /^\w+/.exec(field)?.[0];
-    const message = `${asked}: The server behind this gateway does not offer ${what}: it lacks the capability \`${capability}\`.`;
+    const message = `${asked}: The server behind this gateway does not offer ${feature}: it lacks the capability \`${capability}\`.`;
     expect(errorsOf(answer)).toEqual([failure(`it${at}`, "CAPABILITY_UNAVAILABLE", message)]);
     const { it } = answer.data as { it: object | null };
     expect(Object.values(it ?? { it }).flat()).toContain(null);

@@ -52,7 +52,7 @@ test("long integers keep their digits as parameters and are numbers as metrics",
     const query = `{ project(id: "ada.mnist") { experiments(filter: { parameters: [{ name: ${declared} }] }) { nodes { ${fields} } } } }`;
     return /\[.*\]/s.exec(await (await post(`${url}/graphql`, { query })).text())?.[0];
   };
-  // Node.js 20 has no other JSON for them than texts.
+  // Node.js 20 can represent them only as strings.
   const reported = (digits: string) => ("rawJSON" in JSON ? digits : `"${digits}"`);
   const seed = reported("9007199254740993");
   expect(

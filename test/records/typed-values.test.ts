@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { RELEASE_04, startBefore } from "../support/gateway.ts";
 
-/* Values that the service sends as JSON, with the shape that known servers give them. */
+/* Values that the service sends as JSON, in the shape that known servers use. */
 
 const run = (given: object) => ({ "ada/mnist/experiments/1/": { id: 1, ...given } });
 
 const AMOUNTS = "cpuCores { request limit } memoryMiB { request limit } gpus { request limit } raw";
 
-test("tells the requested resources with their units", async () => {
+test("returns the requested resources with their units", async () => {
   const memory = { requests: 512, limits: 1_024 };
   const raw = { cpu: { requests: 0.5, limits: 2 }, memory, gpu: null };
   const { ask, service } = await startBefore(run({ resources: raw }), RELEASE_04);
@@ -26,7 +26,7 @@ test("tells the requested resources with their units", async () => {
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/1/"]);
 });
 
-test("has no resources and no data of a run without them", async () => {
+test("returns null for the resources and data of a run without them", async () => {
   const { ask } = await startBefore(run({ resources: null, data_refs: null }), RELEASE_04);
   const fields = `resources { ${AMOUNTS} } dataReferences { name version }`;
   expect(await ask(`{ experiment(id: "ada.mnist.1") { ${fields} } }`)).toEqual({
@@ -34,7 +34,7 @@ test("has no resources and no data of a run without them", async () => {
   });
 });
 
-test("lists the data of a run by name, other versions than texts as JSON", async () => {
+test("lists the data of a run by name, with versions other than strings as JSON", async () => {
   const { ask } = await startBefore(run({ data_refs: { train: "abc", test: { v: [1] } } }), RELEASE_04);
   expect(await ask(`{ experiment(id: "ada.mnist.1") { dataReferences { name version } } }`)).toEqual({
     data: {
@@ -48,7 +48,7 @@ test("lists the data of a run by name, other versions than texts as JSON", async
   });
 });
 
-test("tells parameters as value, number and text", async () => {
+test("returns parameters as value, number and string", async () => {
   const json = `{"id": 1, "declarations": {
     "act": "relu", "flag": true, "layers": [1, "a", {"b": null}], "lr": 0.01, "none": null, "seed": 12345678901234567890, "text": "0.5"
   }}`;
@@ -73,7 +73,7 @@ test("tells parameters as value, number and text", async () => {
   });
 });
 
-test("writes a long parameter for all fields that show it", async () => {
+test("serializes a long parameter for all fields that show it", async () => {
   const long = Array.from({ length: 20_000 }, (_, index) => index);
   const { ask } = await startBefore(run({ declarations: { long } }), RELEASE_04);
   const fields = Array.from({ length: 3 }, (_, index) => `a${index}: parameters { text }`).join(" ");
@@ -108,7 +108,7 @@ test("lists the GPUs of a machine", async () => {
   expect(service.inOrder()).toEqual(["GET cluster/", "GET nodes/1"]);
 });
 
-test("has no list of GPUs that is not one of objects, and logs it", async () => {
+test("returns null for a list of GPUs whose items are not objects, and logs it", async () => {
   const { ask, logged } = await startBefore(node([{ index: 0 }, "GPU-1"]), RELEASE_04);
   expect(await ask(`{ node(id: "n") { ${GPUS} } }`)).toEqual({ data: { node: { gpus: null } } });
   expect(logged()).toContain('"place":"gpus"');

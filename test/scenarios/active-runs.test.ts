@@ -102,7 +102,7 @@ test("a search of named projects reads neither the caller nor others", async () 
   expect(service.calls()).toEqual([...SEARCH, "GET cluster/"].toSorted());
 });
 
-test("GPUs are unknown where a record does not say", async () => {
+test("GPUs are unknown if a record does not contain them", async () => {
   const { ask } = await startMachines({
     "ada/mnist/experiments": [],
     "ada/mnist/jobs/3/": { id: 3, node_scheduled: "node-2", resources: gpu("some") },

@@ -87,7 +87,7 @@ describe("a name that an experiment and a group can have", () => {
     expect(sent()).toEqual(BOTH);
   });
 
-  test("returns a failed look-up's error, because that run may exist", async () => {
+  test("returns a failed lookup's error, because that run may exist", async () => {
     const { ask } = await startBefore(({ path }) =>
       path.includes("/groups/") ? { json: { detail: "No." }, status: 403 } : { json: { id: 3 } },
     );
@@ -115,7 +115,7 @@ describe("a name that an experiment and a group can have", () => {
   });
 });
 
-test("references derive from addresses, and every single-kind look-up accepts them", async () => {
+test("references derive from addresses, and every single-kind lookup accepts them", async () => {
   const service = await startFake(() => NOT_FOUND);
   const { ask } = await startGateway({ upstream: service });
   const ids = [

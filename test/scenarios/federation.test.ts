@@ -13,7 +13,7 @@ interface Entities {
 }
 
 describe("representations", () => {
-  test("are found by global id and by the name that others stored", async () => {
+  test("are found by global id and by a name that other subgraphs stored", async () => {
     const { ask, calls } = await startDemoGateway();
     const selection = `
       ... on Run { id uniqueName }
@@ -28,7 +28,7 @@ describe("representations", () => {
     expect(byName).toEqual({
       data: { _entities: NAMED.map(({ type, key, name, id }) => ({ __typename: type, id, [key]: name })) },
     });
-    // Only where the address does not tell the name, a record is read for it: a key is what somebody else wrote.
+    // A record is read only if the address does not contain the name. A key is written by another subgraph, so it is not trusted.
     expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/experiments/42/jobs/22/"]);
 
     const byId = await ask<Entities, object>(entities("... on Entity { id }"), {
@@ -62,7 +62,7 @@ describe("representations", () => {
   );
 
   test.each(HOSTILE)(
-    "refuse $what without a request, leaving the others unaffected",
+    "refuse $case without a request, leaving the others unaffected",
     async ({ hostile, message }) => {
       const { ask, calls } = await startDemoGateway();
       const { data, errors } = await ask<Entities, object>(

@@ -7,7 +7,7 @@ import { globalId } from "../support/ids.ts";
 const PROJECT = { name: "mnist", unique_name: "ada.mnist", description: "Digits", num_jobs: 3, tags: null };
 const STATES = { experiments: "succeeded", jobs: "failed", builds: "running", groups: "done" };
 
-/** A service that hides what is archived: its path is not found until some reads after it was restored. */
+/** A service that hides archived records: after a restore, a path is not found until some further reads. */
 async function startHiding({ readsUntilShown = 0, isBroken = false } = {}) {
   const hidden = new Map<string, number>();
   const service = await startFake(({ method, path }) => {
@@ -104,10 +104,10 @@ describe("a command that hides a record", () => {
   });
 });
 
-describe("a command that shows a record again", () => {
+describe("a command that restores a hidden record", () => {
   test.each([
-    ["some time later gives null without an error", 1, null],
-    ["at once gives the record", 0, "Digits"],
+    ["some time later returns null without an error", 1, null],
+    ["immediately returns the record", 0, "Digits"],
   ])("%s", async (_, readsUntilShown, description) => {
     const { ask, service } = await startHiding({ readsUntilShown });
     await ask(archive("id"));

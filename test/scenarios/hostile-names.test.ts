@@ -6,10 +6,10 @@ import { startBefore } from "../support/gateway.ts";
 import { globalId, opaque } from "../support/ids.ts";
 import TEXTS from "./hostile-names.json" with { type: "json" };
 
-/** Texts that can stand in no path. */
+/** Strings that a path cannot contain. */
 const UNFIT = [...TEXTS.unfit, "a".repeat(201), "a".repeat(10_000)];
 
-/** Texts that are harmless as names and are no ids: neither global ones nor dotted names of any run. */
+/** Strings that are harmless as names but are not ids: neither global ids nor dotted names of runs. */
 const NO_IDS = [
   ...TEXTS.noIds,
   ...TEXTS.noAddresses.map(globalId),
@@ -21,7 +21,7 @@ const NO_IDS = [
 
 const NO_CURSORS = [...UNFIT, ...NO_IDS, ...TEXTS.noCursors.map(opaque)];
 
-/** Half a character has no UTF-8, so no global id can hold it. */
+/** Half a surrogate pair has no UTF-8, so no global id can contain it. */
 const hasBytes = (text: string) => Buffer.from(text).toString() === text;
 
 const UNFIT_IN_ID = UNFIT.flatMap((text) => [
@@ -32,17 +32,17 @@ const UNFIT_IN_ID = UNFIT.flatMap((text) => [
     : []),
 ]);
 
-/** Ids that are right, one of each kind. */
+/** Valid ids, one of each kind. */
 const IDS: Readonly<Record<string, string>> = TEXTS.ids;
 const idsBut = (...kinds: readonly string[]) =>
   Object.entries(IDS).flatMap(([kind, id]) => (kinds.includes(kind) ? [] : [id]));
 
-/** The name of an experiment can be that of a group. Commands refuse it; reads look up both. */
+/** An experiment and a group can have the same name. Commands reject it; reads look up both. */
 const AMBIGUOUS = "ada.mnist.42";
 const NAMES = TEXTS.names;
 
 interface Entry {
-  /** Takes the text as `$x`. */
+  /** Operations that accept the string as `$x`. */
   readonly query: string;
   readonly texts: readonly string[];
 }
@@ -61,14 +61,14 @@ const EXPERIMENT = `experiment(id: "ada.mnist.42")`;
 const COMMANDS = ["stop", "bookmark", "archive", "delete"].map((verb) => `${verb}Runs(ids: [$x])`);
 
 const admission: readonly Entry[] = [
-  // Look-ups of one kind, with the names that are right.
+  // Lookups of one kind, with the valid names.
   ...Object.entries<readonly string[]>(TEXTS.lookUps).flatMap(([field, names]) => [
     ...idEntries([`${field}(id: $x)`], "uuid", [
       ...anyId,
       ...idsBut(kindOf(field)),
       ...NAMES.filter((name) => !names.includes(name)),
     ]),
-    // Nothing is asked that costs a request.
+    // Only fields without a request are selected.
     ...idEntries([`${field}(id: $x)`], "id", anyId),
   ]),
   ...idEntries(["run(id: $x)"], "uuid", anyButRun),
@@ -76,7 +76,7 @@ const admission: readonly Entry[] = [
   ...idEntries(["entity(id: $x)", "entities(ids: [$x])"], "id ... on Trackable { uuid }", anyButProject),
   ...idEntries(["project(id: $x)"], "isPublic", [...anyButProject, ...idsBut("Project"), ...NAMES]),
   ...idEntries(COMMANDS, "__typename", [...anyButRun, AMBIGUOUS], "mutation"),
-  // Any other text is a name.
+  // Any other string is a name.
   ...idEntries(["node(id: $x)"], "uuid", [...UNFIT, globalId("Node:.."), ...idsBut("Node")]),
   {
     query: "query ($x: String!) { user(username: $x) { id } }",
@@ -98,7 +98,7 @@ const admission: readonly Entry[] = [
   ),
 ];
 
-/** A gateway before a service that knows everything, and a question that tells only the errors' codes. */
+/** A gateway in front of a service that has every record, and a query that returns only the codes of its errors. */
 async function open() {
   const { ask, service } = await startBefore(() => ({ json: { id: 1, name: "node-1", results: [] } }), {
     MAX_PAGE_SIZE: "500",
@@ -161,7 +161,7 @@ test("a refusal quotes only the beginning of the input, without control characte
   expect(errors?.[0]?.message).toMatch(/^\P{Cc}{1,200}$/u);
 });
 
-/** Whether a server that tidies up paths would take it for another one. */
+/** Whether a server that normalizes paths would map it to another one. */
 const isRewritten = (path: string) => new URL(path, "http://service").pathname !== path;
 
 const BELOW_A_PROJECT = /^\/api\/v1\/([^/?#]+)\/([^/?#]+)\/experiments\/\d+\/$/;
@@ -198,7 +198,7 @@ describe("for any id, a request stays below its project", () => {
       }),
       { numRuns: cases(50, 500), examples: [["ada.mnist.42"]] },
     );
-    // Without one request that went through nothing would be proved.
+    // Unless one request was sent, the test would prove nothing.
     expect(service.seen().length).toBeGreaterThan(0);
   });
 });

@@ -39,13 +39,13 @@ test("dangling links are null, unreadable ones keep names, with one error each",
       status: "RUNNING",
       buildJob: null,
       experimentGroup: { uniqueName: "ada.mnist.2", concurrency: null, rawStatus: null },
-      // A status is never null: it takes its run with it.
+      // A status is never null, so its error makes the run null.
       original: null,
     },
   });
   expect(reported(answer)).toEqual([
     { path: "experiment.buildJob", code: "NOT_FOUND", reference: "ada.mnist.builds.7" },
-    // Two fields of the group are null for one reason.
+    // Two fields of the group are null for the same reason.
     { path: "experiment.experimentGroup.concurrency", code: "UPSTREAM_ERROR", reference: "ada.mnist.2" },
     { path: "experiment.original", code: "FORBIDDEN", reference: "bob.secret.1" },
   ]);
@@ -77,7 +77,7 @@ test.each(SHAPES)("a %s of unknown form (%s: %s) is null with its errors", async
 });
 
 test("a missing run with requested lists is one null and one error", async () => {
-  // The record is refused once all three were asked: they start together.
+  // The record is rejected once all three requests have arrived: they start together.
   let asked = 0;
   let refuse: (reported: undefined) => void = () => {};
   const refused = new Promise<undefined>((resolve) => (refuse = resolve));

@@ -6,10 +6,10 @@ import { profileFile } from "../support/tracker.ts";
 import { EXISTING_ROOTS, operation, VARIABLES, withoutPorts } from "../support/random-operations.ts";
 import MATERIAL from "./look-ahead.json" with { type: "json" };
 
-/** Fields that answer differently from one moment to the next, are only there to refuse, or name what one run has. */
+/** Fields whose values change over time, fields that always fail, and names that only one run has. */
 const LEFT_OUT = new Set(MATERIAL.leftOut);
 
-/** How many requests of one list are missing in the other. */
+/** How many requests of the first list are missing from the second. */
 function beyond(these: readonly string[], those: readonly string[]): string[] {
   const left = [...those];
   return these.filter((call) => {
@@ -19,8 +19,8 @@ function beyond(these: readonly string[], those: readonly string[]): string[] {
   });
 }
 
-test("look-ahead changes no result and adds no request", async () => {
-  // A server without lists, and so without batches, whose records have the keys of newer ones.
+test("prefetching changes no result and adds no request", async () => {
+  // A server without lists, and therefore without batches, whose records have the newer keys.
   const env = { UPSTREAM_PROFILE: profileFile(JSON.stringify(MATERIAL.profile)) };
   const ask = await startTwo({ env }, { env, lookAhead: false });
   const material = { roots: EXISTING_ROOTS, leftOut: LEFT_OUT, depth: 4 };

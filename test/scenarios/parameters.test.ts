@@ -25,7 +25,7 @@ test("returns parameters by name, in order, whatever their names", async () => {
         ],
         some: [{ name: "lr", value: 0.1 }],
         lr: { value: 0.1 },
-        // A parameter that is null is there.
+        // A null parameter exists.
         opt: { name: "opt", value: null },
         none: null,
       },
@@ -53,7 +53,7 @@ test.each([
   );
 });
 
-test("a metric is found by its name, else by its path", async () => {
+test("a metric is found by its name, otherwise by its path", async () => {
   const metrics = { "m.loss": 1, m: { loss: 2, acc: { top: 0.5, bad: "NaN" } } };
   const names = `["m.loss", "m.acc.top", "m.acc.bad", "m.no", "m.loss"]`;
   expect(

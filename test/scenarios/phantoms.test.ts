@@ -35,7 +35,7 @@ test.each([
   ["an owner of a project", "bob", true, ["GET bob?limit=1"]],
   ["a user without a project", "eve", null, ["GET eve?limit=1", VIEWER]],
   ["nobody", "nil", false, ["GET nil?limit=1"]],
-])("says whether %s exists", async (__, username, exists, requests) => {
+])("reports whether %s exists", async (__, username, exists, requests) => {
   const service = await startFake(({ path }) => {
     const json = ROWS[pathIn(path)];
     return json ? { json } : NOT_FOUND;
@@ -45,7 +45,7 @@ test.each([
   expect(service.inOrder()).toEqual(requests);
 });
 
-test("says without lists of projects only that the caller exists", async () => {
+test("reports only that the caller exists if the server has no lists of projects", async () => {
   const service = await startFake(() => ({ json: { username: "ada" } }));
   const { ask } = await startGateway({ upstream: service });
   expect(await ask(EXISTS("bob"))).toEqual({ data: { user: { exists: null } } });
@@ -54,7 +54,7 @@ test("says without lists of projects only that the caller exists", async () => {
   expect(service.inOrder()[0]).toBe(VIEWER);
 });
 
-test("has the failure of the list as its error", async () => {
+test("returns the error of the list", async () => {
   const service = await startFake(() => ({ json: { detail: "No." }, status: 403 }));
   const { ask } = await startGateway({ upstream: service, env: RELEASE_04 });
   expect(outcomeOf(await ask(EXISTS("bob")))).toMatchObject({

@@ -7,7 +7,7 @@ import REFUSED from "./refused-projects.json" with { type: "json" };
 describe("a project", () => {
   test("leaves the list when archived, stays readable, and can be restored", async () => {
     const { ask, calls } = await startProfile();
-    // No more than the address and what was commanded is selected, so nothing is read.
+    // Only the address and the commanded value are selected, so nothing is read.
     const archive = async (isArchived: boolean) => {
       expect(
         await ask(

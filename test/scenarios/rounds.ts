@@ -2,9 +2,9 @@ import { onTestFinished } from "vitest";
 import { passedOn, pathIn, startFake } from "../support/fake.ts";
 
 /**
- * Stands in front of a service and answers in rounds: nothing of a round is answered before all of it was asked.
- * A gateway that asks one after the other what could go side by side never gets its answer; what no round expects
- * is refused. So the number of rounds is counted without a clock.
+ * Stands in front of a service and responds in rounds: no request of a round gets a response before all of them have arrived. A gateway
+ * that sends parallel requests one after the other never gets a response, and a request that no round expects is rejected. The number of
+ * rounds is thereby counted without a clock.
  */
 export async function startRounds(behind: { readonly url: string }, rounds: readonly (readonly string[])[]) {
   const strays: string[] = [];

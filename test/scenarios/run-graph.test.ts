@@ -21,14 +21,14 @@ test.each([
     [[`${E42}/`, `${E42}/statuses`], ["ada/mnist/builds/2/"]],
   ],
   [
-    "a look-up with its lists",
+    "a lookup with its lists",
     `{ experiment(id: "ada.mnist.42") {
       status statuses { nodes { status } } metrics { totalCount } jobs { nodes { role } }
     } }`,
     [LISTS],
   ],
   [
-    "a look-up with its build and the machines of its jobs",
+    "a lookup with its build and the machines of its jobs",
     `{ experiment(id: "ada.mnist.42") {
       status
       buildJob { commit }
@@ -56,7 +56,7 @@ test.each([
     [["ada/mnist/groups/1/", FIVE, METRICS]],
   ],
   [
-    "a list of which a filter leaves open how long it is",
+    "a list with a filter, whose length is unknown",
     ofGroup(`experiments(first: 5, query: "status:succeeded") { nodes { metrics { totalCount } } }`),
     [[SOME], [METRICS]],
   ],
@@ -82,7 +82,7 @@ test("a machine's summary takes the cluster request, its details one more", asyn
   expect(calls()).toEqual(["GET cluster/", "GET nodes/1"]);
 });
 
-test("a machine is found by its id and by its name, also by one with a dot", async () => {
+test("a machine is found by its id and by its name, including one with a dot", async () => {
   const { ask, calls } = await startDemoGateway();
   for (const id of ["gpu-node.eu-1", globalId("Node:gpu-node.eu-1")]) {
     const { data } = await ask<{ node: object }, object>(

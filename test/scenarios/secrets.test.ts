@@ -10,14 +10,14 @@ import { post } from "../support/raw-requests.ts";
 import { commands } from "../support/commands.ts";
 import MISTAKES from "./mistakes.json" with { type: "json" };
 
-/** Secrets that must never be repeated. None has a character that is refused anyway, and each is written differently in a URL. */
+/** Secrets that must never be repeated. None contains a character that is rejected anyway, and each is encoded differently in a URL. */
 const TOKEN = "c4nary.Token+t0=";
 const PASSWORD = "c4nary pässword&=";
 const PIN = 81_425_364_758;
 /** The token that login returns. */
 const NEW_TOKEN = "c4nary.New+t0ken=";
 
-/** A text in base64, at any offset in a longer text: the part that does not depend on its neighbours. */
+/** A string in base64, at any offset in a longer string: the part that does not depend on its neighbours. */
 function inBase64(secret: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const whole = Buffer.from(" ".repeat(before) + secret).toString("base64");
@@ -29,7 +29,7 @@ function inBase64(secret: string): string[] {
   });
 }
 
-/** All forms that would disclose a secret. */
+/** All encodings that would disclose a secret. */
 const formsOf = (secret: string) => [
   secret,
   encodeURIComponent(secret),
@@ -40,7 +40,7 @@ const formsOf = (secret: string) => [
 
 const FORMS = [...new Set([TOKEN, PASSWORD, `${PIN}`, NEW_TOKEN].flatMap(formsOf))];
 
-/** The forms of the secrets in a text. */
+/** The encodings of the secrets in a string. */
 const hits = (words: string) => FORMS.filter((form) => words.includes(form));
 
 /** All fields without required arguments, `depth` objects deep. The log is left out, because it is passed on unchanged. */
@@ -65,7 +65,7 @@ const isLogin = (operation: string) => operation.startsWith("mutation { login(")
 
 let times = 0;
 
-/** A third of all mutations; without FULL an eighth: others in each turn, and the login always. */
+/** A third of all mutations, or without FULL an eighth: different ones for each call, and always the login. */
 const mutations = (): readonly string[] => [
   ...operations.filter(isLogin),
   ...everyNth(
@@ -76,19 +76,19 @@ const mutations = (): readonly string[] => [
   ),
 ];
 
-/** Sends mutations at once as one caller. Returns all responses as text, headers included. */
-async function sayAll(url: string, these = mutations()): Promise<string> {
-  const said = await Promise.all(
+/** Sends mutations concurrently as one caller. Returns all responses as text, including headers. */
+async function sendAll(url: string, these = mutations()): Promise<string> {
+  const responses = await Promise.all(
     these.map(async (query) => {
       const response = await post(`${url}/graphql`, { query }, { authorization: `token ${TOKEN}` });
       return `${JSON.stringify([...response.headers])} ${await response.text()}`;
     }),
   );
-  return said.join("\n");
+  return responses.join("\n");
 }
 
-/** The one place where the new token belongs. */
-const withoutNewToken = (said: string) => said.replace(`"token":"${NEW_TOKEN}"`, "");
+/** The only path at which the new token may appear. */
+const withoutNewToken = (responses: string) => responses.replace(`"token":"${NEW_TOKEN}"`, "");
 
 /** The secrets in a request to the service. */
 const echoOf = ({ headers, body }: Seen) => `${headers["authorization"] ?? ""} ${body}`.trim();
@@ -97,8 +97,8 @@ const escaped = (words: string) => words.replaceAll("&", "&amp;");
 
 /** Ways in which a service can repeat a request. */
 const ECHOES: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
-  ["in a detail of nothing else", (seen) => ({ json: { detail: echoOf(seen) } })],
-  ["in the messages of no field", (seen) => ({ json: { non_field_errors: [`${echoOf(seen)} is wrong.`] } })],
+  ["in a detail without other content", (seen) => ({ json: { detail: echoOf(seen) } })],
+  ["in messages without a field", (seen) => ({ json: { non_field_errors: [`${echoOf(seen)} is wrong.`] } })],
   [
     "in the messages of the fields",
     ({ headers, body }) => ({
@@ -124,7 +124,7 @@ const ECHOES: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
   ["in a bare string", (seen) => ({ json: echoOf(seen) })],
   ["in text", (seen) => ({ text: echoOf(seen) })],
   [
-    "in half of a JSON answer",
+    "in half of a JSON response",
     (seen) => ({ text: `{"detail": "${echoOf(seen)}`, headers: { "content-type": "application/json" } }),
   ],
   [
@@ -156,9 +156,13 @@ const STATUSES = [302, 400, 401, 403, 404, 429, 500];
 const accepting: FakeResponse = { status: 201, json: { id: 77, token: NEW_TOKEN } };
 
 describe("secrets that the service repeats in its refusals are not passed on", () => {
-  const echoes = ECHOES.map(([how, echo], turn) => ({ how, echo, statuses: everyNth(STATUSES, 7, turn) }));
+  const echoes = ECHOES.map(([name, echo], offset) => ({
+    case: name,
+    echo,
+    statuses: everyNth(STATUSES, 7, offset),
+  }));
 
-  test.each(echoes)("$how", async ({ echo, statuses }) => {
+  test.each(echoes)("$case", async ({ echo, statuses }) => {
     let status = 0;
     const refusing = await startFake((seen) => ({ ...echo(seen), status }));
     const failing = await startFake((seen) =>
@@ -169,15 +173,15 @@ describe("secrets that the service repeats in its refusals are not passed on", (
     const second = await startGateway({ upstream: failing, env });
     const repeated: Record<string, readonly string[]> = {};
     for (status of statuses) {
-      repeated[`${status} to all`] = hits(await sayAll(first.url));
-      const said = await sayAll(second.url);
-      repeated[`${status} to reads`] = hits(withoutNewToken(said));
-      expect(said).toContain(`"token":"${NEW_TOKEN}"`);
+      repeated[`${status} to all`] = hits(await sendAll(first.url));
+      const responses = await sendAll(second.url);
+      repeated[`${status} to reads`] = hits(withoutNewToken(responses));
+      expect(responses).toContain(`"token":"${NEW_TOKEN}"`);
     }
     expect(Object.entries(repeated).filter(([, found]) => found.length > 0)).toEqual([]);
     for (const { logged, url } of [first, second]) {
       const counted = await (await fetch(`${url}/metrics`)).text();
-      // Both speak of the login, by its row.
+      // Both contain the login, by its route.
       for (const words of [counted, logged()]) {
         expect(words).toContain("users/token/");
         expect(hits(words)).toEqual([]);
@@ -194,17 +198,20 @@ describe("secrets that the service repeats in its refusals are not passed on", (
 /** Services that respond to each request with success and an unusable body. */
 const USELESS: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
   ["text", (seen) => ({ text: echoOf(seen) })],
-  ["half of a JSON answer", (seen) => ({ text: `{"id": "${echoOf(seen)}` })],
+  ["half of a JSON response", (seen) => ({ text: `{"id": "${echoOf(seen)}` })],
   ["a string", (seen) => ({ json: echoOf(seen) })],
-  ["a record whose id is text", (seen) => ({ json: { id: echoOf(seen), token: [echoOf(seen)] } })],
+  ["a record with a string as id", (seen) => ({ json: { id: echoOf(seen), token: [echoOf(seen)] } })],
   [
-    "a record whose values are of other types",
+    "a record with values of other types",
     (seen) => ({ json: { id: 3, name: { [echoOf(seen)]: 1 }, tags: echoOf(seen), config: [echoOf(seen)] } }),
   ],
-  ["what says gzip and is none", (seen) => ({ text: echoOf(seen), headers: { "content-encoding": "gzip" } })],
+  [
+    "an invalid body labelled gzip",
+    (seen) => ({ text: echoOf(seen), headers: { "content-encoding": "gzip" } }),
+  ],
 ];
 
-/** A service over plain sockets that makes its answer of the request. */
+/** A service over plain sockets that echoes the request in its response. */
 const repeating = (answer: (request: string) => string) => async () => {
   const server = createServer((socket) => {
     socket.on("data", (request) => socket.end(answer(request.toString())));
@@ -224,19 +231,19 @@ test.each<readonly [string, () => Promise<string>]>([
       }),
   ],
   ["no connection", async () => "http://127.0.0.1:1"],
-  ["the request, which is no HTTP", repeating((request) => request)],
+  ["the request, not as HTTP", repeating((request) => request)],
   [
-    "the request in the words behind the status",
+    "the request in the reason phrase",
     repeating((request) => `HTTP/1.1 400 ${request.replaceAll(/\s/g, " ")}\r\n\r\n`),
   ],
   [
-    "the request in a header that is none",
+    "the request in an invalid header",
     repeating((request) => `HTTP/1.1 200 OK\r\n${request.replaceAll(":", " ")}\r\n\r\n`),
   ],
 ])("no secret is leaked when the service responds with %s", async (_, start) => {
   const env = { LOG_LEVEL: "debug", UPSTREAM_HEADERS_TIMEOUT_MS: "50" };
   const { url, logged } = await startGateway({ upstream: { url: await start() }, env });
-  expect(hits((await sayAll(url)) + logged())).toEqual([]);
+  expect(hits((await sendAll(url)) + logged())).toEqual([]);
 });
 
 const BASIC = `Basic ${Buffer.from(`ada:${PASSWORD}`).toString("base64")}`;
@@ -247,8 +254,8 @@ const filledIn = (text: string): string =>
   text.replaceAll("{PASSWORD}", PASSWORD).replaceAll("{PIN}", `${PIN}`).replaceAll("{TOKEN}", TOKEN);
 
 test.each<[string, string, Record<string, string>]>([
-  ...MISTAKES.map(({ what, body, authorization }): [string, string, Record<string, string>] => [
-    what,
+  ...MISTAKES.map(({ case: name, body, authorization }): [string, string, Record<string, string>] => [
+    name,
     filledIn(body),
     { authorization: filledIn(authorization) },
   ]),
@@ -261,8 +268,8 @@ test.each<[string, string, Record<string, string>]>([
 ])("a caller's invalid input is not repeated: %s", async (_, body, headers) => {
   const { url, logged, service } = await startBefore(() => accepting, { LOG_LEVEL: "debug" });
   const response = await post(`${url}/graphql`, body, { authorization: "", ...headers });
-  const said = `${JSON.stringify([...response.headers])} ${await response.text()} ${logged()}`;
-  expect(said).toContain("errors");
-  expect(hits(said)).toEqual([]);
+  const responses = `${JSON.stringify([...response.headers])} ${await response.text()} ${logged()}`;
+  expect(responses).toContain("errors");
+  expect(hits(responses)).toEqual([]);
   expect(service.seen()).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { globalId } from "../support/ids.ts";
 import { listIn } from "../support/listed.ts";
 import LOOK_UPS from "./look-ups.json" with { type: "json" };
 
-/** Code and place of each error, and the other places where there are several. */
+/** Code and path of each error, and its other paths if there are several. */
 const errorsIn = ({ errors = [] }: Answer<unknown>) =>
   errors.map(({ path, extensions: { code, paths } }) => ({
     at: path?.join("."),
@@ -35,7 +35,7 @@ test("returns the service's names, reading records only when addresses lack them
   ]);
 });
 
-describe("a look-up of a missing record", () => {
+describe("a lookup of a missing record", () => {
   test.each(LOOK_UPS)(
     "is NOT_FOUND even for id alone, and unsent without a token: $field",
     async ({ field, call }) => {
@@ -138,7 +138,7 @@ describe("when some records are unavailable,", () => {
     }
     const errors = errorsIn(answer).toSorted((a, b) => `${a.at}`.localeCompare(`${b.at}`));
     const nodes = "project.experiments.nodes";
-    // Three builds, each of eight runs with two fields, and the cluster's document.
+    // Requests for three builds, each of which eight runs select twice, and for the document of the cluster.
     expect(errors.map(({ at, code, paths }) => [at, code, paths?.length])).toEqual([
       [`${nodes}.0.buildJob.commit`, "RATE_LIMITED", 16],
       [`${nodes}.0.jobs.nodes.0.nodeScheduled.memory`, "FORBIDDEN", 24],
@@ -166,10 +166,10 @@ describe("when some records are unavailable,", () => {
     const answer = await ask(RUNS);
     const { nodes } = listIn(answer, "project.experiments");
     expect(nodes).toMatchObject(nodes.map(() => ({ buildJob: { commit: "c0ffee" } })));
-    // The list, three builds and the cluster leave 15 of the 24 lists of jobs.
-    const told15 = nodes.flatMap(({ jobs }) => jobs ?? []);
+    // After the list, three builds and the cluster, requests remain for 15 of the 24 lists of jobs.
+    const jobLists = nodes.flatMap(({ jobs }) => jobs ?? []);
     const jobs = { nodes: [{ nodeScheduled: { name: "node-1", memory: 5 } }] };
-    expect(told15).toEqual(Array.from({ length: 15 }, () => jobs));
+    expect(jobLists).toEqual(Array.from({ length: 15 }, () => jobs));
     expect(answer.errors).toMatchObject([
       { extensions: { code: "REQUEST_LIMIT_EXCEEDED", unsentRequests: 9, paths: { length: 9 } } },
     ]);

@@ -9,7 +9,7 @@ import { globalId } from "../support/ids.ts";
 const RELAY = { Node: "ClusterNode", Entity: "Node" };
 const env = { TYPE_NAMES: "relay, Job=TrainingJob" };
 
-test("relay names make machines ClusterNode and everything with an id Node", async () => {
+test("TYPE_NAMES=relay renames machines to ClusterNode and the interface of objects with ids to Node", async () => {
   const { ask, calls } = await startDemoGateway({ env });
   const id = globalId("Node:node-1");
   const machine = { __typename: "ClusterNode", id, name: "node-1", memory: 33657483264 };
@@ -111,7 +111,7 @@ test.each(NAMES)("with %j, the subgraph and GraphiQL's operations use these name
   for (const [ours, theirs] of Object.entries(renames)) {
     expect(data._service.sdl).toMatch(new RegExp(`^(?:type|interface) ${theirs}\\b`, "m"));
     if (Object.values(renames).includes(ours)) continue;
-    // In English the word may stand: "Experiment this one was restarted from".
+    // As English words the names are allowed: "Experiment this one was restarted from".
     const code = data._service.sdl.replaceAll(/"""[^`]*?"""/g, "");
     expect(code).not.toMatch(new RegExp(`(?:[:&[] *|type |implements |\`)${ours}\\b`));
   }

@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { startFake, type FakeResponse } from "../support/fake.ts";
 import { RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
-import OTHERWISE from "./told-otherwise.json" with { type: "json" };
+import REJECTED_TOKENS from "./rejected-tokens.json" with { type: "json" };
 
 const LISTS = ["EXPERIMENT", "JOB", "BUILD_JOB", "GROUP", "PROJECT"];
 const BOOKMARKS = `{ viewer { username ${LISTS.map((kind) => `${kind}: bookmarks(kind: ${kind}) { totalCount }`).join(" ")} } }`;
-const TOLD = {
+const EXPECTED = {
   data: {
     viewer: { username: "ada", ...Object.fromEntries(LISTS.map((list) => [list, { totalCount: 0 }])) },
   },
@@ -20,7 +20,7 @@ const CALLS = [
   "GET users/",
 ];
 
-/** A service that tells the caller only when `me` says so. */
+/** A service that identifies the caller only if `me` does. */
 async function startBookmarks(me: () => FakeResponse | Promise<FakeResponse>) {
   const lists = { arrived: () => {} };
   const { ask, service } = await startBefore(({ path }) => {
@@ -34,21 +34,21 @@ async function startBookmarks(me: () => FakeResponse | Promise<FakeResponse>) {
 test("reads lists in parallel with verifying the name of a known caller", async () => {
   const current = { me: (): FakeResponse | Promise<FakeResponse> => ({ json: { username: "ada" } }) };
   const { ask, service, lists } = await startBookmarks(() => current.me());
-  expect(await ask(BOOKMARKS)).toEqual(TOLD);
+  expect(await ask(BOOKMARKS)).toEqual(EXPECTED);
   expect(service.inOrder()[0]).toBe("GET users/");
   expect(service.calls()).toEqual(CALLS);
-  // The caller is told only when a list has been asked for.
+  // The service identifies the caller only after the request for a list.
   const asked = new Promise<void>((resolve) => (lists.arrived = resolve));
   current.me = async () => {
     await asked;
     return { json: { username: "ada" } };
   };
-  expect(await ask(BOOKMARKS)).toEqual(TOLD);
+  expect(await ask(BOOKMARKS)).toEqual(EXPECTED);
   expect(service.calls()).toEqual([...CALLS, ...CALLS].toSorted());
 });
 
-test.each(OTHERWISE)(
-  "the viewer is null when the token $how, despite a known name",
+test.each(REJECTED_TOKENS)(
+  "the viewer is null when the token $case, despite a known name",
   async ({ reported, message, details }) => {
     const current: { me: FakeResponse } = { me: { json: { username: "ada" } } };
     const { ask } = await startBookmarks(() => current.me);
@@ -60,7 +60,7 @@ test.each(OTHERWISE)(
   },
 );
 
-test("each caller's name is kept separately", async () => {
+test("each caller's name is cached separately", async () => {
   const service = await startFake(({ path, headers }) =>
     path.endsWith("/users/")
       ? { json: { username: `${headers["authorization"]}`.replace("token ", "") } }
@@ -72,7 +72,7 @@ test("each caller's name is kept separately", async () => {
       data: { viewer: { username: token, bookmarks: { totalCount: 0 } } },
     });
   }
-  // A known name alone is still asked for.
+  // An operation that selects only the known name still sends the request.
   await ask("{ viewer { username } }", {}, { token: "ada" });
   expect(service.calls().filter((call) => call === "GET users/")).toHaveLength(5);
 });

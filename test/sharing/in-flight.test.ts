@@ -4,10 +4,10 @@ import { MemoryBudget } from "../../src/callers/memory-budget.ts";
 import { RequestScope } from "../../src/callers/request-scope.ts";
 import { SharedRead } from "../../src/rest/session/shared-read.ts";
 import { startFake, type FakeResponse } from "../support/fake.ts";
-import { reaches } from "../support/figures.ts";
+import { reaches } from "../support/metrics.ts";
 import { latch } from "../support/latch.ts";
 import { type Answer, RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
-import { startHoldingRecords } from "../support/holding.ts";
+import { startDelayedRecords } from "../support/delayed-service.ts";
 import {
   ASK_STATUS,
   askFor,
@@ -25,15 +25,15 @@ import { LONG_TIMEOUT, withDeadline } from "../support/long-timeout.ts";
 import { joined } from "../support/sharing.ts";
 import { post } from "../support/raw-requests.ts";
 
-/** Where the reads of an explained operation came from. */
+/** How the reads of an explained operation were served. */
 interface Explained extends Answer<unknown> {
   readonly extensions: { readonly explain: { readonly reads: Readonly<Record<string, number>> } };
 }
 
 const STATUS_FIELD = `experiment(id: "ada.mnist.42") { status }`;
 
-const times = <Value>(count: number, make: (turn: number) => Value): Value[] =>
-  Array.from({ length: count }, (_, turn) => make(turn));
+const times = <Value>(count: number, make: (round: number) => Value): Value[] =>
+  Array.from({ length: count }, (_, round) => make(round));
 
 describe("concurrent equal operations of one token", () => {
   const RECORD = { json: RUNNING_RECORD };
@@ -81,7 +81,7 @@ describe("concurrent equal operations of one token", () => {
   });
 
   test("do not wait for an operation with no-cache", async () => {
-    const service = await startHoldingRecords();
+    const service = await startDelayedRecords();
     const gateway = await startGateway({ upstream: service });
     const fresh = gateway.ask(ASK_STATUS, {}, { headers: { "cache-control": "no-cache" }, token: "t0ken" });
     await service.arrived(1);
@@ -159,14 +159,14 @@ test("releases a response's bytes when all readers leave before parsing", async 
 
 test.each([
   ["a command", 200, STOPPED, [STATUS_CALL, STATUS_CALL]],
-  ["one that failed, and may have been done,", 500, null, [STATUS_CALL]],
+  ["a failed command with an unknown outcome", 500, null, [STATUS_CALL]],
 ])("a read after %s bypasses an equal older read in flight", async (_, status, payload, reads) => {
-  const held = latch();
+  const blocked = latch();
   let isStopped = false;
   const service = await startFake(async ({ method }) => {
     const json = { id: 42, last_status: isStopped ? "stopped" : "running" };
     if (method === "POST") isStopped = true;
-    else if (!isStopped) await held.opened;
+    else if (!isStopped) await blocked.opened;
     return { json, status: method === "POST" ? status : 200 };
   });
   const gateway = await startGateway({ upstream: service });
@@ -175,7 +175,7 @@ test.each([
   const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { status } } }`;
   expect((await askFor(gateway, stop)).data).toEqual({ stopExperiment: payload });
   expect(await askFor(gateway)).toEqual({ data: STOPPED });
-  held.open();
+  blocked.open();
   expect(await before).toEqual(RUNNING_ANSWER);
   expect(service.inOrder()).toEqual([STATUS_CALL, "POST ada/mnist/experiments/42/stop", ...reads]);
 });
@@ -185,7 +185,7 @@ describe("an operation whose request others share", () => {
     post(`${url}/graphql`, { query: ASK_STATUS }, {}, signal).catch(() => null);
 
   test("can disconnect, and its request continues for the others", async () => {
-    const service = await startHoldingRecords();
+    const service = await startDelayedRecords();
     const gateway = await startGateway({ upstream: service, env: { EXPLAIN: "on" } });
     const leaving = new AbortController();
     const first = askUntil(gateway.url, leaving.signal);
@@ -204,14 +204,14 @@ describe("an operation whose request others share", () => {
   });
 
   test("can reach its request limit without limiting the others", async () => {
-    const service = await startHoldingRecords();
+    const service = await startDelayedRecords();
     const gateway = await startGateway({
       upstream: service,
       env: { MAX_UPSTREAM_REQUESTS: "2", MAX_UPSTREAM_WIDTH: "1" },
     });
     const first = askFor(gateway, statusesOf([1, 2, 3]));
     await service.arrived(1);
-    // All but its first request wait for their turn; the third will not be its own.
+    // All but the first request wait in the queue. The third will exceed the operation's limit.
     const others = [2, 3].map((id) => askFor(gateway, statusOf(id)));
     await joined(gateway, 2);
     const [answer, ...answers] = await service.releaseUntil([first, ...others]);
@@ -220,7 +220,7 @@ describe("an operation whose request others share", () => {
     expect(service.seen()).toHaveLength(3);
   });
 
-  test("sends first the reads that other operations also await", async () => {
+  test("sends the reads first that other operations also await", async () => {
     const paths: string[] = [];
     const first = latch();
     const service = await startFake(async ({ path }) => {
@@ -240,7 +240,7 @@ describe("an operation whose request others share", () => {
 
   test("can reach its deadline, and its request continues for a later operation", () =>
     withDeadline(async (deadlineMs) => {
-      const service = await startHoldingRecords();
+      const service = await startDelayedRecords();
       const gateway = await startGateway({
         upstream: service,
         env: { REQUEST_TIMEOUT_MS: `${deadlineMs}` },

@@ -15,14 +15,14 @@ interface Request {
   readonly path: string;
   /** Its token and its number: `ada_7`. */
   readonly label: string;
-  /** When it arrived, by the clock of the story. */
+  /** When it arrived, by the test's clock. */
   readonly arrivedAt: number;
   readonly reply: (reply: Reply) => void;
-  /** Number of the last request when it was answered; infinite until then. */
+  /** The number of the latest request when the response was sent. Infinite until then. */
   answeredAt: number;
 }
 
-/** A record, a list or nothing, whose statuses are the label of the request. */
+/** A record, a list or nothing, whose statuses contain the label of the request. */
 function bodyOf({ path, label }: Request): object {
   const record = (id: string) => ({ id: Number(id), last_status: label });
   const ids = /query=id%3A([\dC%]+)/.exec(path)?.[1]?.split("%7C");
@@ -30,30 +30,30 @@ function bodyOf({ path, label }: Request): object {
   return record(/(\d+)\/$/.exec(path)?.[1] ?? "0");
 }
 
-/** A service that holds each request until the test decides its outcome, and labels its responses with the request. */
+/** A service that delays each response until the test decides its outcome, and labels its responses with the request. */
 export async function startLabelled(now: () => number) {
   const requests: Request[] = [];
-  const held: Request[] = [];
+  const pending: Request[] = [];
   const { url } = await startFake(({ path, headers }) => {
     const token = `${headers["authorization"]}`.replace("token ", "");
     const label = `${token}_${requests.length + 1}`;
     return new Promise<Reply>((reply) => {
       const request = { path, label, arrivedAt: now(), reply, answeredAt: Number.POSITIVE_INFINITY };
       requests.push(request);
-      held.push(request);
+      pending.push(request);
     });
   });
   return {
     url,
-    held: () => held.length,
+    pending: () => pending.length,
     count: () => requests.length,
     arrivedAt: (number: number) => requests[number - 1]?.arrivedAt ?? Number.NaN,
     answeredAt: (number: number) => requests[number - 1]?.answeredAt ?? Number.POSITIVE_INFINITY,
-    /** Number of the last request when one to this path was answered; 0 when there is none. */
+    /** The number of the latest request when a request to this path got its response; 0 if there is none. */
     answeredAtOf: (path: string) => requests.find((each) => each.path.endsWith(path))?.answeredAt ?? 0,
-    /** Answers one of the held requests. */
+    /** Sends the response to one of the pending requests. */
     decide: (index: number, fate: Fate): void => {
-      const [request] = held.splice(index, 1);
+      const [request] = pending.splice(index, 1);
       if (!request) return;
       const { path, label, reply } = request;
       request.answeredAt = requests.length;

@@ -4,7 +4,7 @@ import { experimentId, FIRST_POLL, startLive } from "../support/live-service.ts"
 const RUN = "GET ada/mnist/experiments/1/";
 const METRICS = "GET ada/mnist/experiments/1/metrics";
 
-/** A run whose record and metrics the story changes, in front of a gateway that keeps responses for a minute. */
+/** A run whose record and metrics the test changes, in front of a gateway that caches responses for a minute. */
 async function startMeasured() {
   const run = { id: 1, last_status: "running" };
   let count = 1;
@@ -36,7 +36,7 @@ test("polls bypass the cache; no event contains data older than its change", asy
   finish();
   await reach(1_000);
   expect(await watcher.next()).toEqual(event("SUCCEEDED", 2));
-  // An operation gets what was read for the events.
+  // An operation gets the data that was read for the events.
   expect((await ask(asked)).data).toEqual({ experiment: answer("SUCCEEDED", 2) });
   expect((await requests(7)).toSorted()).toEqual([RUN, RUN, RUN, RUN, METRICS, METRICS, METRICS]);
 });

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { cases } from "../support/cases.ts";
-import { metricOf } from "../support/figures.ts";
+import { metricOf } from "../support/metrics.ts";
 import { startGateway } from "../support/gateway.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { type Fate, startLabelled } from "./labelled-service.ts";
@@ -27,7 +27,7 @@ const FIELDS = [
 
 const TTL_MS = 2_000;
 
-/** Plays random operations of several tokens, commands, faults and disconnects, at a service that answers in any order. */
+/** Runs random operations of several tokens, commands, faults and disconnects, with a service that responds in any order. */
 async function play(seed: number) {
   const random = seeded(seed);
   const below = (count: number) => Math.floor(random() * count);
@@ -53,7 +53,7 @@ async function play(seed: number) {
     running.set(promise, caller);
   };
 
-  /** For each token the number of the last request when its last command was answered. */
+  /** For each token, the number of the latest request when its last command got its response. */
   const commands = new Map<string, number>();
 
   const query = (token: string): void => {
@@ -88,15 +88,15 @@ async function play(seed: number) {
   const acts: readonly (readonly [weight: number, act: () => void])[] = [
     [40, () => query(pick(TOKENS))],
     [4, () => command(pick(TOKENS))],
-    [45, () => service.decide(below(service.held()), pick(FATES))],
+    [45, () => service.decide(below(service.pending()), pick(FATES))],
     [4, () => pick([...running.values()])?.abort()],
     [7, () => advance(below(1_500))],
   ];
   const dice = acts.flatMap(([weight, act]) => Array<() => void>(weight).fill(act));
   for (let step = 0; step < 300; step++) {
     pick(dice)();
-    // Sent requests may arrive; it does not matter how many.
-    for (let turn = below(8); turn > 0; turn--) await new Promise(setImmediate);
+    // Lets some ticks pass, in which requests may arrive.
+    for (let round = below(8); round > 0; round--) await new Promise(setImmediate);
   }
   await vi.waitUntil(() => {
     service.decide(0, "answered");
@@ -111,7 +111,7 @@ async function play(seed: number) {
   };
 }
 
-test("tokens never get others' data, or any older than commands or CACHE_TTL_MS", async () => {
+test("tokens never get other tokens' data, or data older than their commands or CACHE_TTL_MS", async () => {
   const sums = { labels: 0, inFlight: 0, kept: 0 };
   for (let seed = 1; seed <= cases(2, 15); seed++) {
     const { wrong, operations, ...counts } = await play(seed);

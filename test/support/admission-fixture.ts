@@ -1,7 +1,7 @@
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { metricOf } from "./figures.ts";
+import { metricOf } from "./metrics.ts";
 import { type GatewayOptions, startGateway } from "./gateway.ts";
 import { type latch, latch as createLatch } from "./latch.ts";
 import { fakeClock } from "./fake-clock.ts";
@@ -9,36 +9,34 @@ import { listen } from "./listen.ts";
 import { experimentIn, RUNNING_RECORD, statusOf } from "./one-read.ts";
 import { JSON_BODY } from "./raw-requests.ts";
 
-/** A caller: its token, the address that it connects from, and the earlier addresses that it claims. */
+/** A caller: its token, the address from which it connects, and the previous addresses that it sends itself. */
 export interface Who {
   readonly token: string | null;
   readonly from?: string;
   readonly forwarded?: string;
-  /** Its WebSockets are signed in by their headers, as those of programs are, and not by `connection_init`. */
+  /** Its WebSockets are signed in by their headers, as programs do, and not by `connection_init`. */
   readonly byHeader?: true;
 }
 
-/** `in`, or the HTTP status or close code that refuses a caller for want of a place. */
+/** `in`, or the HTTP status or close code of a caller that gets no permit. */
 export type Outcome = "in" | number;
 
-/** Tokens that begin like this are accepted by no service. */
+/** The service accepts no token with this prefix. */
 const INVENTED = /^token invented/;
 
-/** Longer than the system's buffers for a connection that nobody reads. */
+/** Longer than the system buffers of a connection that the client does not read. */
 const LONG = "x".repeat(9_000_000);
 
-/** The experiment that is answered at once. */
+/** The experiment whose response is sent immediately. */
 export const AT_ONCE = 1;
 
-/** The first experiment with a long response that is sent at once, so that a caller can fail to read it. */
+/** The first experiment with a long response, sent immediately, which a caller may leave unread. */
 export const LONG_FROM = 5_000;
 
-/** The experiments of a project, whose name is the number. */
+/** The experiments of a project whose name is the number. */
 const LIST = /\/ada\/(\d+)\/experiments\?/;
 
-/**
- * A service that holds requests for an experiment or a project, and those of a user who signs in, until the test releases them.
- */
+/** A service that delays the responses for an experiment, a project, or a user who signs in, until the test releases them. */
 async function startService() {
   const latches = new Map<
     number,
@@ -64,7 +62,7 @@ async function startService() {
     }
     if (isFile) return response.end();
     const description = number < LONG_FROM ? "" : LONG;
-    // A run that has ended ends its subscription.
+    // A finished run ends its subscription.
     const ended = number < LONG_FROM ? { last_status: "succeeded" } : {};
     const record = { ...RUNNING_RECORD, ...ended, id: number, token: "n3w", description };
     response.writeHead(isInvented ? 401 : 200, JSON_BODY);
@@ -79,14 +77,14 @@ async function startService() {
     /** Resolves when the service has received a request for it. */
     arrived: (number: number) => of(number).arrived.opened,
     release: (number: number) => of(number).released.open(),
-    /** Accepts a token no longer. */
+    /** Stops accepting a token. */
     revoke: (token: string) => void revoked.add(`token ${token}`),
   };
 }
 
 export type Fixture = Awaited<ReturnType<typeof startFixture>>;
 
-/** A gateway before such a service, with a clock that the test moves. */
+/** A gateway in front of such a service, with a fake clock. */
 export async function startFixture(options: Omit<GatewayOptions, "upstream" | "clock"> = {}) {
   const service = await startService();
   const time = fakeClock();
@@ -97,7 +95,7 @@ export async function startFixture(options: Omit<GatewayOptions, "upstream" | "c
     ...service,
     ...gateway,
     now: time.clock.now,
-    /** A number that no experiment had. */
+    /** A number that no experiment has had. */
     next: () => numbers++,
     /** Makes the service accept the tokens. */
     accept: async (...tokens: readonly string[]) => {
@@ -134,13 +132,13 @@ export function send({ url }: Pick<Fixture, "url">, who: Who, { path, headers = 
   return { sent, response, closed };
 }
 
-/** The codes that refuse a caller for want of a place, as statuses. */
+/** The error codes of a caller that gets no permit, with their statuses. */
 const STATUSES: Readonly<Record<string, number>> = { RATE_LIMITED: 429, SERVICE_OVERLOADED: 503 };
 
-/** The reason for the refusal in a text, or `in`. */
+/** The reason for the rejection in a string, or `in`. */
 export const refusalIn = (reported: string): Outcome =>
   STATUSES[/"code":"([A-Z_]+)"/.exec(reported)?.[1] ?? ""] ?? "in";
 
-/** Reads a response. Returns the reason why there was no place for the caller, or `in`. */
+/** Reads a response. Returns the reason why the caller got no permit, or `in`. */
 export const outcomeOf = async (response: IncomingMessage): Promise<Outcome> =>
   refusalIn(await text(response));

@@ -19,40 +19,40 @@ import { FIRST_POLL, RUN_UPDATED } from "./live-service.ts";
 import { LONG_TIMEOUT } from "./long-timeout.ts";
 import { JSON_BODY, operationsIn } from "./raw-requests.ts";
 
-/** How a caller uses a door: `idle` sends nothing, `slow` does not read what it receives. */
+/** How a caller uses its permit: `idle` sends nothing, `slow` does not read what it receives. */
 export type Use = "active" | "idle" | "slow";
 
-/** A caller at a door. */
+/** A request of a caller that needs a permit. */
 export interface Visit {
   readonly outcome: Outcome;
   /** Ends in the usual way. */
   readonly finish: () => void;
   /** Disconnects. */
   readonly leave: () => void;
-  /** Resolves when its connection is closed, for a WebSocket with the code. */
+  /** Resolves when its connection is closed. For a WebSocket, with the close code. */
   readonly closed: Promise<unknown>;
 }
 
-/** Goes through a door. Resolves when it is known whether the caller is in. */
+/** Requests a permit. Resolves with the outcome. */
 export type Enter = (fixture: Fixture, who: Who, use: Use) => Promise<Visit>;
 
 const experiment = (id: number) => `experiment(id: "ada.mnist.${id}") { status description }`;
 
 const read = (id: number) => `{ ${experiment(id)} }`;
 
-/** A piece before the request for the experiment, one after it, and one more that may also be long. */
-const inChunks = (id: number) =>
+/** A payload before the request for the experiment, one after it, and one more that may also be long. */
+const deferred = (id: number) =>
   `{ __typename ... @defer { first: ${experiment(id)} ... @defer { second: ${experiment(id < LONG_FROM ? AT_ONCE : id + 1)} } } }`;
 
 const numberFor = (fixture: Fixture, use: Use) => fixture.next() + (use === "slow" ? LONG_FROM : 0);
 
-/** Sends one request for an experiment which the service holds. */
+/** Sends one request for an experiment whose response the service delays. */
 const asking =
   (messageFor: (id: number) => Message): Enter =>
   async (fixture, who, use) => {
     const id = numberFor(fixture, use);
     const message = messageFor(id);
-    // Node answers 100 once it has the head. The body is never sent.
+    // Node.js responds with 100 once it has the headers. The body is never sent.
     const waiting = {
       ...message,
       headers: { ...message.headers, expect: "100-continue", "content-length": "99" },
@@ -77,13 +77,13 @@ const asking =
   };
 
 const subscription = (id: number) =>
-  // Long events for callers that do not read.
+  // Sends long events to callers that do not read.
   ({
     query: id < LONG_FROM ? RUN_UPDATED : RUN_UPDATED.replace("uniqueName", "uniqueName description"),
     variables: { id: globalId(`Experiment:ada/mnist/${id}`) },
   });
 
-/** Opens a request whose response begins at once. */
+/** Opens a request whose response begins immediately. */
 const streaming =
   (messageFor: (id: number) => Message): Enter =>
   async (fixture, who, use) => {
@@ -96,7 +96,7 @@ const streaming =
       fixture.advance(FIRST_POLL);
     };
     const visit = { finish, leave: () => void sent.destroy(), closed };
-    // The service has not answered a download with an invented token: it is in as well.
+    // For a download with an invented token, the service has not responded yet, but the caller has its permit.
     const begun = await Promise.race([response, fixture.arrived(id)]);
     if (!begun) return { ...visit, outcome: "in" };
     if (begun.statusCode !== 200) return { ...visit, outcome: await outcomeOf(begun) };
@@ -111,10 +111,10 @@ const graphql = (query: string, headers: Record<string, string> = {}): Message =
   body: JSON.stringify({ query }),
 });
 
-const PIECES = { accept: "multipart/mixed" };
+const INCREMENTAL = { accept: "multipart/mixed" };
 const EVENTS = { accept: "text/event-stream" };
 
-/** A new connection, signed in by `connection_init` as browsers do. Resolves when it is open or refused. */
+/** A new connection, signed in by `connection_init` as browsers do. Resolves when it is open or rejected. */
 export async function openSocket({ url }: Pick<Fixture, "url">, who: Who, isInitialized = true) {
   const { token, byHeader = false } = who;
   const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws", {
@@ -122,36 +122,40 @@ export async function openSocket({ url }: Pick<Fixture, "url">, who: Who, isInit
     headers: headersOf(byHeader ? who : { ...who, token: null }),
   });
   onTestFinished(() => socket.terminate());
-  const tell = (message: object) => socket.send(JSON.stringify(message));
+  const sendMessage = (message: object) => socket.send(JSON.stringify(message));
   const closed = new Promise<number>((resolve) => socket.on("error", () => {}).on("close", resolve));
   const outcome = await new Promise<Outcome>((resolve) => {
     socket.on("unexpected-response", (_, { statusCode = 0 }) => resolve(statusCode));
     socket.on("open", () => {
       if (!isInitialized) return resolve("in");
-      tell({ type: "connection_init", payload: headersOf({ token }) });
+      sendMessage({ type: "connection_init", payload: headersOf({ token }) });
     });
-    // The first message acknowledges.
+    // The first message is the acknowledgement.
     socket.once("message", () => resolve("in"));
     void closed.then(resolve);
   });
-  return { socket, tell, closed, outcome };
+  return { socket, sendMessage, closed, outcome };
 }
 
 type Opened = Awaited<ReturnType<typeof openSocket>>;
 
-/** Subscribes over a connection. Resolves when the subscription is open or refused, by the log. */
-async function subscribeOver(fixture: Fixture, { tell }: Opened, id: number): Promise<Outcome> {
+/** Subscribes over a connection. Resolves when the subscription is open or rejected, as the log shows. */
+async function subscribeOver(fixture: Fixture, { sendMessage }: Opened, id: number): Promise<Outcome> {
   const operations = () => operationsIn(fixture.logged());
   const before = operations().length;
-  tell({ type: "subscribe", id: `${id}`, payload: subscription(id) });
+  sendMessage({ type: "subscribe", id: `${id}`, payload: subscription(id) });
   await vi.waitUntil(() => operations().length > before, LONG_TIMEOUT);
   return refusalIn(JSON.stringify(operations().at(-1)).replace('"codes":["', '"code":"'));
 }
 
-/** The further use of such a subscription by a caller. */
-function visitOver({ socket, tell, closed }: Opened, id: number, use: Use) {
+/** How a caller uses such a subscription afterwards. */
+function visitOver({ socket, sendMessage, closed }: Opened, id: number, use: Use) {
   if (use === "slow") socket.pause();
-  return { finish: () => tell({ type: "complete", id: `${id}` }), leave: () => socket.terminate(), closed };
+  return {
+    finish: () => sendMessage({ type: "complete", id: `${id}` }),
+    leave: () => socket.terminate(),
+    closed,
+  };
 }
 
 /** A connection, which has a subscription unless it is idle. */
@@ -178,9 +182,9 @@ const overSocket: Enter = async (fixture, who, use) => {
   return { outcome, ...visitOver(opened, id, use) };
 };
 
-/** A query in pieces over a new connection. */
-const inPiecesOverSocket: Enter = async (fixture, who, use) => {
-  const { socket, tell, closed, outcome } = await openSocket(fixture, who);
+/** A query with incremental delivery over a new connection. */
+const incrementalOverSocket: Enter = async (fixture, who, use) => {
+  const { socket, sendMessage, closed, outcome } = await openSocket(fixture, who);
   const id = numberFor(fixture, use);
   const visit = { finish: () => fixture.release(id), leave: () => socket.terminate(), closed };
   if (outcome !== "in" || use === "idle") return { ...visit, outcome };
@@ -189,17 +193,17 @@ const inPiecesOverSocket: Enter = async (fixture, who, use) => {
       if (/"type":"(?:error|complete)"/.test(message.toString())) resolve(refusalIn(message.toString()));
     });
   });
-  tell({ type: "subscribe", id: `${id}`, payload: { query: inChunks(id) } });
+  sendMessage({ type: "subscribe", id: `${id}`, payload: { query: deferred(id) } });
   return { ...visit, outcome: await Promise.race([fixture.arrived(id).then((): Outcome => "in"), refused]) };
 };
 
-/** Each door by its name. */
+/** The entry points by name. */
 export const ENTER = {
   POST: asking((id) => graphql(read(id))),
   GET: asking((id) => ({ path: `/graphql?query=${encodeURIComponent(read(id))}` })),
-  "a query in pieces": asking((id) => graphql(inChunks(id), PIECES)),
-  "a query in pieces by events": asking((id) => graphql(inChunks(id), EVENTS)),
-  "a query in pieces over a WebSocket": inPiecesOverSocket,
+  "incremental query": asking((id) => graphql(deferred(id), INCREMENTAL)),
+  "incremental query by event stream": asking((id) => graphql(deferred(id), EVENTS)),
+  "incremental query over a WebSocket": incrementalOverSocket,
   "/mcp": asking((id) => ({
     path: "/mcp",
     headers: MCP_HEADERS,
@@ -225,4 +229,4 @@ export const ENTER = {
   "subscription over a WebSocket": overSocket,
 } satisfies Record<string, Enter>;
 
-export type DoorName = keyof typeof ENTER;
+export type EntryName = keyof typeof ENTER;

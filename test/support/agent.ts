@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { startDemoGateway, tokenOf } from "./demo-gateway.ts";
 import { JSON_BODY } from "./raw-requests.ts";
 
-/** The revisions of the protocol: with an envelope in each message, and with the handshake of before. */
+/** The revisions of the protocol: with an envelope in each message, and the earlier one with a handshake. */
 export type Era = "auto" | "legacy";
 
 interface AgentOptions {
@@ -12,7 +12,7 @@ interface AgentOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An MCP client that is connected to a gateway, closed when the test ends. */
+/** An MCP client that is connected to a gateway. It is closed when the test ends. */
 export async function connectAgent(
   gateway: { readonly url: string },
   { token = null, era = "auto", headers = {} }: AgentOptions = {},
@@ -25,7 +25,7 @@ export async function connectAgent(
   return {
     client,
     names: async () => (await client.listTools()).tools.map(({ name }) => name),
-    /** The result of a tool: its text, the GraphQL result, and whether it is an error. */
+    /** The result of a tool: its text content, the GraphQL result, and whether it is an error. */
     use: async (name: string, input: Record<string, unknown> = {}) => {
       const {
         content,
@@ -34,13 +34,13 @@ export async function connectAgent(
       } = await client.callTool({ name, arguments: input });
       const [first] = content;
       const text = first?.type === "text" ? first.text : "";
-      // The tools of a gateway have GraphQL results: objects, or nothing.
+      // Safe: the results of a gateway's tools are GraphQL data: objects, or nothing.
       return { text, result: (structuredContent ?? {}) as Record<string, unknown>, isError };
     },
   };
 }
 
-/** The demo behind a gateway that serves agents, and one that is signed in as ada. */
+/** The demo behind a gateway with MCP, and a client that is signed in as ada. */
 export async function startAgent(
   { env, ...others }: NonNullable<Parameters<typeof startDemoGateway>[0]> = {},
   options: AgentOptions = {},

@@ -6,12 +6,12 @@ import { post } from "./raw-requests.ts";
 /** A service that accepts every command. Its response is valid for all of them. */
 export const startAccepting = () => startFake(() => ({ json: { id: 77, token: "n3w" } }));
 
-/** The requests that reach an accepting service when the gateway refuses a mutation, and the errors. */
+/** The requests that reach an accepting service, and the errors, when the gateway rejects a mutation. */
 export async function refused(mutation: string, variables: object | string = {}) {
   const service = await startAccepting();
   const { url } = await startGateway({ upstream: service });
   const given = typeof variables === "string" ? variables : JSON.stringify(variables);
-  // Not by JSON.stringify alone, so that variables can be values that it does not write.
+  // The variables may be a string, because JSON.stringify cannot write every invalid value.
   const body = `{"query": ${JSON.stringify(mutation)}, "variables": ${given}}`;
   const response = await post(`${url}/graphql`, body);
   const { data = null, errors = [] } = (await response.json()) as Partial<Answer<unknown>>;

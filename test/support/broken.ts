@@ -10,10 +10,10 @@ const BROKEN: readonly FakeResponse[] = [
   { json: [] },
 ];
 
-/** A list of experiments, which is asked for with a query. */
+/** Matches a list of experiments that is requested with a query. */
 const LIST = /experiments\?/;
 
-/** A service in front of another, at which some addresses fail, always the same ones and in the same way. */
+/** A service in front of another one. Some addresses always fail, in the same way. */
 export const startBroken = (service: string, share: number, areListsKept: boolean) =>
   startFake((seen) => {
     const [first = 0, second = 0] = createHash("sha256").update(seen.path).digest();

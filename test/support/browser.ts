@@ -27,16 +27,16 @@ const ARGUMENTS = [
   "--disable-quic",
   "--disable-background-networking",
   "--disable-component-update",
-  // No internet: only the addresses of this machine are found.
+  // No internet access: only the addresses of this machine resolve.
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 
-/** For `expect.poll` at a page: each look costs the browser as much as a frame. */
+/** Options for `expect.poll` on a page: each attempt costs the browser as much as a frame. */
 export const SHOWN = { ...LONG_TIMEOUT, interval: 50 };
 
 /**
- * One browser for all tests of a file. Each test has its own context, without the cookies or storage of other tests. A browser that has
- * ended is started again.
+ * One browser for all tests of a file. Each test has its own context, without the cookies or storage of other tests. If the browser has
+ * ended, it is started again.
  */
 export function shareBrowser(): (options: BrowserContextOptions) => Promise<Page> {
   let browser: Browser | undefined;

@@ -15,16 +15,16 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Files and folders of which the package is made. */
+/** Files and folders from which the package is built. */
 const SOURCES =
   "CHANGELOG.md demo docs LICENSE package.json README.md schema src tsconfig.build.json tsconfig.json tsconfig.types.json".split(
     " ",
   );
 
-/** A folder that is removed behind the run. */
+/** A folder that is removed after the run. */
 export const createFolder = (prefix: string): string => mkdtempSync(join(tmpdir(), prefix));
 
-/** A file with this text, in a folder of its own. */
+/** A file with this content, in a folder of its own. */
 export function fileWith(text: string, name: string): string {
   const path = join(createFolder("file-"), name);
   writeFileSync(path, text);
@@ -54,7 +54,7 @@ interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean; readonly devOptional?: boolean }>>;
 }
 
-/** The packages that are installed with the gateway, by their names: those that no other package contains. */
+/** The names of the packages that are installed with the gateway and that no other package contains. */
 const installedWith = (): string[] => {
   const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as Lock;
   return Object.entries(packages).flatMap(([path, { dev = false, devOptional = false }]) => {
@@ -64,14 +64,14 @@ const installedWith = (): string[] => {
 };
 
 /**
- * Puts the package that was packed in a folder into an empty one, with the packages that npm installs with it: those of this
- * checkout, as a test has no registry.
+ * Installs the package that was packed in a folder into an empty folder, with the packages that npm installs with it. They are those of
+ * this checkout, because a test has no registry.
  */
 export function installPackage(built: string) {
   const [packed] = JSON.parse(readFileSync(join(built, "packed.json"), "utf8")) as [
     {
       readonly filename: string;
-      /** In bytes. */
+      /** Size of the package, in bytes. */
       readonly size: number;
       readonly files: readonly { readonly path: string }[];
     },

@@ -8,7 +8,7 @@ import type * as Module from "../../src/index.ts";
 import { fileWith } from "./build.ts";
 
 /** The resources of a process. */
-export interface Holdings {
+export interface ResourceCounts {
   /** Number of listeners of `process`, by event. */
   readonly listeners: Readonly<Record<string, number>>;
   /** Number of timers and handles, by kind. */
@@ -17,7 +17,7 @@ export interface Holdings {
 
 /*
  * A process that creates gateways one after the other, reads the metrics of each, runs an operation, and closes it. It prints its resources
- * after the first and after the last. Started with --expose-gc, the built module, and the number of gateways.
+ * after the first and after the last gateway. Its arguments are the built module and the number of gateways, and it needs --expose-gc.
  */
 const FLEETING = new Set(["PROMISE", "TickObject", "Microtask", "Immediate"]);
 const resources = new Map<number, string>();
@@ -45,32 +45,32 @@ async function makeAndClose(): Promise<void> {
   await gateway.close();
 }
 
-function holdings(): Holdings {
+function resourceCounts(): ResourceCounts {
   const counts: Record<string, number> = {};
   for (const kind of resources.values()) counts[kind] = (counts[kind] ?? 0) + 1;
   const listeners = process.eventNames().map((name) => [String(name), process.listenerCount(name)]);
   return { listeners: Object.fromEntries(listeners), resources: counts };
 }
 
-/** Timers of connections end by themselves after some seconds. */
-const PATIENT_MS = 30_000;
+/** Timers of connections end after some seconds. */
+const TIMEOUT_MS = 30_000;
 
 /** Collects garbage until there are no more resources than before. */
-async function settle(before: Holdings | undefined): Promise<void> {
-  const end = Date.now() + PATIENT_MS;
+async function settle(before: ResourceCounts | undefined): Promise<void> {
+  const end = Date.now() + TIMEOUT_MS;
   for (let round = 0; before ? hasGrown(before) && Date.now() < end : round < 1_000; round += 1) {
     if (round % 100 === 0) globalThis.gc?.();
     await setImmediate();
   }
 }
 
-const hasGrown = (before: Holdings): boolean =>
-  Object.entries(holdings().resources).some(([kind, count]) => count > (before.resources[kind] ?? 0));
+const hasGrown = (before: ResourceCounts): boolean =>
+  Object.entries(resourceCounts().resources).some(([kind, count]) => count > (before.resources[kind] ?? 0));
 
-const reported: Holdings[] = [];
+const reported: ResourceCounts[] = [];
 for (const count of [1, Number(process.argv[3])]) {
   for (let made = 0; made < count; made += 1) await makeAndClose();
   await settle(reported[0]);
-  reported.push(holdings());
+  reported.push(resourceCounts());
 }
 process.stdout.write(`${JSON.stringify(reported)}\n`);

@@ -4,13 +4,13 @@ import { type ContractRow, contractRows } from "./contract.ts";
 import { globalId } from "./ids.ts";
 import given from "./command-inputs.json" with { type: "json" };
 
-/** A mutation with an example of its use, and the request that the service then receives. */
+/** A mutation with an example, and the upstream request that it causes. */
 export type Command = ReturnType<typeof commandOf>;
 
-/** The numbers of examples; of a kind that is not here, the one of its row. */
+/** The numbers of the examples. A kind that is missing here uses the one of its row. */
 const NUMBERS: Readonly<Record<string, string>> = given.numbers;
 
-/** An example of each kind, by its folder on the service. */
+/** An example of each kind, by its upstream folder. */
 const EXAMPLES: Readonly<Record<string, { kind: string; name: string; number: string }>> = Object.fromEntries(
   runKinds.map(({ name: kind, endpoints, reference, example }) => {
     const folder = endpoints.read.path.split("/")[2] ?? "";
@@ -36,20 +36,20 @@ function commandOf({ row, method, path, content }: ContractRow, name: string) {
   return {
     /** The row of the document: `POST {u}/{p}/jobs/{id}/stop`. */
     row,
-    /** `stopJob` */
+    /** The name of the mutation, such as `stopJob`. */
     name,
-    /** `stopJob(id: "ada.mnist.jobs.5", force: true)` */
+    /** The field, such as `stopJob(id: "ada.mnist.jobs.5", force: true)`. */
     mutation: `${name}(${args.join(", ")})`,
     method,
-    /** `ada/mnist/jobs/5/stop` */
+    /** The upstream path, such as `ada/mnist/jobs/5/stop`. */
     path: path
       .replace("{u}/{p}", "ada/mnist")
       .replace("{username}", "linus")
       .replace(/\{\w+\}/, example?.number ?? ""),
     body: input?.body,
-    /** Whether the document shows no answer. */
+    /** Whether the document has no response. */
     isSilent: content === "nothing",
-    /** The kind of run that it is about; null for users. */
+    /** The kind of run that the command changes; null for users. */
     kind: example?.kind ?? null,
     /** The field of the payload with the record. */
     field: (example?.kind ?? "user").replace(/^./, (letter) => letter.toLowerCase()),
@@ -70,14 +70,14 @@ export function commandCalled(name: string): Command {
   return found;
 }
 
-/** The row as errors name it: the path parameters are ours. */
+/** The row as errors name it, with our names of path parameters. */
 export const routeOf = ({ row }: Command): string =>
   row
     .slice(row.indexOf(" ") + 1)
     .replace("{u}/{p}", "{owner}/{project}")
     .replace(/\{(experiment|job)_id\}/, "{id}");
 
-/** The global id of the record that a command is about. */
+/** The global id of the record that a command changes. */
 export function idOf({ path, kind }: Command): string {
   const [owner, project, , id] = path.split("/");
   return globalId(`${kind}:${owner}/${project}/${id}`);

@@ -6,7 +6,7 @@ type Given = Readonly<Record<string, string>>;
 const BOUNDS = fixedLimitsFor(readConfig({}));
 const isBound = (name: string): boolean => name in BOUNDS;
 
-/** The configuration for these settings and bounds. No environment variable sets a bound. A blank value counts as not given. */
+/** The configuration for these settings and fixed limits. No environment variable sets a fixed limit. A blank value counts as not set. */
 export function configOf(given: Given): Config {
   const settings = Object.entries(given).filter(([name]) => !isBound(name));
   const bounds = Object.entries(given).filter(([name, value]) => isBound(name) && value !== "");

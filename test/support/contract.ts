@@ -11,12 +11,12 @@ function readRow(line: string) {
     throw new TypeError(`expected a row, its status, its content and its mutation, got ${line}`);
   }
   return {
-    /** `POST {u}/{p}/jobs/{id}/stop` */
+    /** The row, such as `POST {u}/{p}/jobs/{id}/stop`. */
     row,
     method,
     path,
     status: Number(status),
-    /** The content of a good response: a record or a page of them, `text`, `bytes`, or `nothing` that is documented. */
+    /** The content of a successful response: a record or a page of records, `text`, `bytes`, or `nothing` if that is documented. */
     content,
     /** The mutation that sends it; null for rows that read. */
     mutation,
@@ -33,5 +33,5 @@ export const contract = table
 
 export const contractRows = contract.flat();
 
-/** Names of path parameters differ between the document and the code; where they stand must not. */
+/** Names of path parameters differ between the document and the code, but their positions must not. */
 export const unnamed = (row: string): string => row.replaceAll(/\{\w+\}/g, "{}");

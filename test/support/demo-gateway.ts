@@ -3,23 +3,23 @@ import { type Demo, type DemoOptions, startDemo } from "../../demo/service.ts";
 import { pathIn } from "./fake.ts";
 import { type GatewayOptions, startGateway } from "./gateway.ts";
 
-/** A clock that stands: what the demo answers is the same in every run. */
+/** A fixed clock, so that the demo's responses are the same in every run. */
 export const still = () => Date.parse("2026-06-01T12:00:00Z");
 
-/** A demo service of its own, closed when the test ends, which tells the requests that arrived. */
+/** A demo service, closed when the test ends, which records the requests that it received. */
 export async function startDemoService(options: DemoOptions = {}) {
   let calls: string[] = [];
   const demo = await startDemo({ ...options, onCall: (call) => calls.push(call) });
   onTestFinished(() => demo.close());
   return {
     ...demo,
-    /** `GET /api/v1/ada/mnist/jobs/1/` for each, in their order. */
+    /** The requests in the order of arrival, such as `GET /api/v1/ada/mnist/jobs/1/`. */
     calls: () => [...calls],
     forget: () => void (calls = []),
   };
 }
 
-/** The gateway in front of a demo of its own, signed in as ada. `calls` are the demo's requests since the last look. */
+/** The gateway in front of a new demo, signed in as ada. `calls` are the demo's requests since the previous call. */
 export async function startDemoGateway(
   options: DemoOptions & Omit<GatewayOptions, "upstream" | "token"> = {},
 ) {
@@ -29,21 +29,21 @@ export async function startDemoGateway(
   return { ...gateway, demo, calls: () => callsOf(demo) };
 }
 
-/** The token of one of the demo's users. */
+/** The token of a user of the demo. */
 export function tokenOf(demo: Demo, username: string): string {
   const user = demo.users.find((each) => each.username === username);
   if (!user) throw new TypeError(`the demo has no user ${username}`);
   return user.token;
 }
 
-/** The demo's requests since the last look, without the prefix they all have, in the order of the alphabet. */
+/** The demo's requests since the previous call, in alphabetical order and without their common prefix. */
 export function callsOf(demo: Awaited<ReturnType<typeof startDemoService>>): string[] {
   const calls = demo.calls().map((call) => call.replace(/(?<= ).*/, pathIn));
   demo.forget();
   return calls.toSorted();
 }
 
-/** Two gateways before one demo that stands still: what each answers to a document, and the requests that it causes. */
+/** Two gateways in front of one demo with a fixed clock: the result of each for a document, and the requests that it causes. */
 export async function startTwo(
   one: Omit<GatewayOptions, "upstream">,
   other: Omit<GatewayOptions, "upstream">,

@@ -7,11 +7,11 @@ export const errorsOf = ({ errors = [] }: Answer<unknown>) =>
     return { at: path?.join("."), message, ...details };
   });
 
-/** The errors, sorted by path: parallel upstream requests fail in any order. */
+/** The errors, sorted by path, because parallel upstream requests fail in any order. */
 export const sortedErrorsOf = (answer: Answer<unknown>) =>
   errorsOf(answer).toSorted((a, b) => `${a.at}`.localeCompare(`${b.at}`));
 
-/** A whole answer without the request id. */
+/** A result without the request id. */
 export const outcomeOf = (answer: Answer<unknown>) => ({ data: answer.data, errors: errorsOf(answer) });
 
 /** The result of `errorsOf` for one failed field. */
@@ -22,6 +22,6 @@ export const failure = (at: string, code: string, message: string, details: obje
   ...details,
 });
 
-/** Of the errors no more than their codes. */
+/** Only the codes of the errors. */
 export const codesOf = ({ errors = [] }: Pick<Answer<unknown>, "errors">) =>
   errors.map(({ extensions }) => extensions["code"]);

@@ -6,7 +6,7 @@ export const PROJECT = globalId("Project:ada/mnist");
 export const GROUP = globalId("Group:ada/mnist/5");
 const HEADERS = { authorization: "token t0ken", "x-request-id": "request-1" };
 
-/** Message of fetch for a body that breaks off, also before the head of the response was written. */
+/** The message of fetch for a body that breaks off, also before the headers of the response are written. */
 export const BROKEN = /^(?:terminated|fetch failed)$/;
 
 /** A row of the list of experiments of `ada/mnist`. Each was created on another day. */

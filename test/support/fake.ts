@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { openHttp } from "./listen.ts";
 
-/** A request as a fake service saw it. */
+/** A request as a fake service received it. */
 export interface Seen {
   readonly method: string;
-  /** Path and query as they were on the wire. */
+  /** Path and query as sent. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
@@ -18,14 +18,14 @@ export type FakeResponse =
 /** A response, or a function that writes one itself. */
 export type Reply = FakeResponse | ((response: ServerResponse) => unknown);
 
-/** `ada/mnist/jobs?limit=3`: without the prefix of all requests, and without the default order of lists of runs. */
+/** `ada/mnist/jobs?limit=3`: without the common prefix of all requests, and without the default order of lists of runs. */
 export const pathIn = (path: string): string =>
   path
     .replace("/api/v1/", "")
     .replace(/([?&])sort=-updated_at%2C-created_at(?:&|$)/, "$1")
     .replace(/[?&]$/, "");
 
-/** `GET ada/mnist/jobs/3/` */
+/** Formats a request: `GET ada/mnist/jobs/3/`. */
 export const onWire = ({ method, path }: Pick<Seen, "method" | "path">): string =>
   `${method} ${pathIn(path)}`;
 
@@ -47,11 +47,11 @@ export const headersOf = (reported: FakeResponse) => ({
   ...reported.headers,
 });
 
-export function tell(response: ServerResponse, reported: FakeResponse): void {
+export function writeResponse(response: ServerResponse, reported: FakeResponse): void {
   response.writeHead(reported.status ?? 200, headersOf(reported)).end(bodyOf(reported));
 }
 
-/** Responds to the requests of a fake service; undefined stands for a JSON 404. */
+/** Responds to the requests of a fake service. Undefined stands for a JSON 404. */
 export type Answering = (seen: Seen) => Reply | undefined | Promise<Reply | undefined>;
 
 /** A service with the given responses, over real HTTP. */
@@ -62,7 +62,7 @@ export async function startFake(answer: Answering) {
     seen.push(asked);
     const reply = (await answer(asked)) ?? NOT_FOUND;
     if (typeof reply === "function") reply(response);
-    else tell(response, reply);
+    else writeResponse(response, reply);
   });
   return {
     ...server,
@@ -82,7 +82,7 @@ export async function passedOn(service: string, { path, headers }: Seen): Promis
   return { text, status: answer.status, headers: { "content-type": type } };
 }
 
-/** A fake of fixed answers to GETs, by their path below `/api/v1/`. */
+/** A fake service with fixed responses to GETs, by their path below `/api/v1/`. */
 export const startRecords = (records: Record<string, unknown>) =>
   startFake(({ path }) => {
     const record = records[pathIn(path)];

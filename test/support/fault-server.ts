@@ -18,7 +18,7 @@ interface Order {
   calls: number;
 }
 
-/** A service over real HTTP whose responses are right until the test sets a fault for a route. */
+/** A service over real HTTP whose responses are correct until the test sets a fault for a route. */
 export async function startFaultServer(answer: (seen: Seen) => FakeResponse | undefined) {
   let orders: Order[] = [];
   const service = await startFake((asked) => {
@@ -29,13 +29,13 @@ export async function startFaultServer(answer: (seen: Seen) => FakeResponse | un
   });
   return {
     ...service,
-    /** In the order of their arrival: `GET ada/mnist/jobs/3/`. */
+    /** The requests in the order of arrival, such as `GET ada/mnist/jobs/3/`. */
     calls: (route = /./) =>
       service
         .seen()
         .map(onWire)
         .filter((call) => route.test(call)),
-    /** From now on requests fail whose `METHOD path` matches. */
+    /** Lets requests fail whose `METHOD path` matches. */
     fail: (route: RegExp, fault: Fault, isMeant: Order["isMeant"] = () => true) => {
       orders = [{ route, fault, isMeant, calls: 0 }, ...orders];
     },

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below the ephemeral ports of systems, so that no other test takes a port before its server does. */
+/** Below the ephemeral ports of systems, so that no other test uses a port before its server does. */
 const FIRST_PORT = 15_000;
 const PORTS = 17_000;
 

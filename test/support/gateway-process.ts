@@ -7,8 +7,8 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export type GatewayProcess = Awaited<ReturnType<typeof startGatewayProcess>>;
 
 /**
- * The gateway as a process of its own: what ends it does not end the tests. Without an upstream it has the embedded
- * demo. `program` is the file that starts it, with options of Node in front.
+ * The gateway as a separate process, so that a crash does not end the tests. Without an upstream it has the embedded demo. `program` is the
+ * file that starts it, with options of Node.js before it.
  */
 export async function startGatewayProcess(
   upstreamUrl: string | null,
@@ -26,11 +26,11 @@ export async function startGatewayProcess(
   const url = new URL(graphql).origin;
   return {
     url,
-    // A process that printed its address has been started.
+    // Safe: a process that printed its address has been started.
     pid: pid ?? 0,
     /** All that it wrote so far. */
-    said: () => out() + err(),
-    /** Throws what it wrote before it ended, unless it lives. */
+    output: () => out() + err(),
+    /** Throws an error with its output if it has ended. */
     expectAlive: async () => {
       const lives = await fetch(`${url}/healthz`).then(
         ({ ok }) => ok,

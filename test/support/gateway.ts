@@ -24,9 +24,9 @@ export interface Gateway {
     variables?: Variables,
     options?: { token?: string | null; headers?: Record<string, string> },
   ) => Promise<Answer<Data>>;
-  /** Everything that was logged so far, a JSON object a line. */
+  /** The log so far, one JSON object per line. */
   readonly logged: () => string;
-  /** Ends its streams, as on SIGTERM. */
+  /** Ends its streams, as SIGTERM does. */
   readonly drain: () => void;
 }
 
@@ -34,15 +34,15 @@ export interface GatewayOptions extends Pick<Given, "lookAhead" | "planner" | "c
   /** The service behind the gateway, a real HTTP server. */
   readonly upstream: { readonly url: string };
   readonly token?: string | null;
-  /** Settings and bounds by their names. */
+  /** Settings and fixed limits by their names. */
   readonly env?: Record<string, string>;
-  /** Whether its server passes on requests that offer another protocol. */
+  /** Whether its server forwards requests that offer another protocol. */
   readonly takesUpgrades?: boolean;
 }
 
 const KEPT = new Agent({ keepAlive: true });
 
-/** The response of a GraphQL server, read with Node's own client: `fetch` takes twice as long. */
+/** The response of a GraphQL server, read with Node's own client, because `fetch` takes twice as long. */
 export async function askAt(
   url: string,
   token: string | null,

@@ -1,4 +1,4 @@
-/** A text as it stands in ids and cursors: callers read nothing out of it. */
+/** A string encoded as in ids and cursors, which are opaque to callers. */
 export const opaque = (text: string): string => Buffer.from(text).toString("base64url");
 
 /** The global id of an address, such as `Experiment:ada/mnist/42`. */

@@ -10,8 +10,8 @@ interface Part {
   readonly errors?: readonly GraphQLFormattedError[];
 }
 
-/** A result, or a piece of one, as graphql-js 17 writes it. */
-export interface PieceJson {
+/** A result, or a payload of one, as graphql-js 17 writes it. */
+export interface PayloadJson {
   readonly data?: unknown;
   readonly errors?: readonly GraphQLFormattedError[];
   readonly pending?: readonly { readonly id: string; readonly path: Path; readonly label?: string }[];
@@ -22,7 +22,7 @@ export interface PieceJson {
 }
 
 /** Reads the parts of a `multipart/mixed` body as they arrive. */
-export async function* partsOf({ body, headers }: Response): AsyncGenerator<PieceJson> {
+export async function* partsOf({ body, headers }: Response): AsyncGenerator<PayloadJson> {
   const [, boundary = "?"] = /boundary="([^"]+)"/.exec(headers.get("content-type") ?? "") ?? [];
   const decoder = new TextDecoder();
   let text = "\r\n";
@@ -44,12 +44,12 @@ function mergeInto(target: unknown, source: unknown): unknown {
   return target;
 }
 
-/** Merges pieces into one result, strictly: each must belong to a pending part, of something that is there. */
-export function merge(payloads: readonly PieceJson[]) {
+/** Merges payloads into one result, strictly: each payload must belong to a pending part of an existing object. */
+export function merge(payloads: readonly PayloadJson[]) {
   const [first = {}, ...later] = payloads;
   const result = structuredClone({ data: first.data, errors: [...(first.errors ?? [])] });
   const pending = new Map<string, Path>();
-  const announce = ({ pending: announced = [] }: PieceJson) => {
+  const announce = ({ pending: announced = [] }: PayloadJson) => {
     for (const { id, path } of announced) {
       if (pending.has(id)) throw new Error(`${id} is announced twice`);
       pending.set(id, path);
@@ -85,22 +85,22 @@ export function merge(payloads: readonly PieceJson[]) {
   return { ...result, failed };
 }
 
-/** Sends an operation and reads its pieces; a single result is the only piece. */
+/** Sends an operation and reads its payloads. A single result is the only payload. */
 export async function askIncrementally(
   url: string,
   body: object,
   headers: Readonly<Record<string, string>> = {},
-): Promise<PieceJson[]> {
+): Promise<PayloadJson[]> {
   const accept = "multipart/mixed, application/json";
   const response = await post(`${url}/graphql`, body, { authorization: "", accept, ...headers });
   if (!response.headers.get("content-type")?.startsWith("multipart"))
-    return [(await response.json()) as PieceJson];
-  const payloads: PieceJson[] = [];
+    return [(await response.json()) as PayloadJson];
+  const payloads: PayloadJson[] = [];
   for await (const part of partsOf(response)) payloads.push(part);
   return payloads;
 }
 
-/** How far a path leads into data before it meets null. */
+/** The longest prefix of a path that exists in the data, up to the first null. */
 export function nullAt(data: unknown, path: Path): Path {
   let value = data;
   const end = path.findIndex((key) => {

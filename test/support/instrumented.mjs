@@ -16,7 +16,7 @@ Server.prototype.emit = function (event, ...given) {
   const span = tracer.startSpan(request.method, { kind: SpanKind.SERVER }, parent);
   response.once("close", () => span.end());
   const own = trace.setSpan(parent, span);
-  // The body comes later.
+  // The body is sent later.
   context.bind(own, request);
   return context.with(own, act);
 };

@@ -1,6 +1,6 @@
 import type { Answer } from "./gateway.ts";
 
-/** A page of a list, as far as it was asked for. */
+/** The requested part of a list. */
 export interface Listed {
   readonly nodes: readonly Readonly<Record<string, unknown>>[];
   readonly edges: readonly { readonly cursor: string; readonly node: Readonly<Record<string, unknown>> }[];
@@ -14,7 +14,7 @@ export interface Listed {
   readonly scan: { readonly scannedRows: number; readonly isComplete: boolean } | null;
 }
 
-/** The list at a place of an answer: `project.experiments`. */
+/** The list at a path of a result: `project.experiments`. */
 export const listIn = ({ data }: Answer<unknown>, at: string): Listed =>
-  // Safe: it was asked for there.
+  // Safe: the operation selects it.
   at.split(".").reduce<unknown>((value, key) => Reflect.get(Object(value), key), data) as Listed;

@@ -9,7 +9,7 @@ export async function openServer(server: Server) {
   const sockets = new Set<Socket>();
   let connections = 0;
   server.on("connection", (socket: Socket) => {
-    // A connection that offered another protocol begins again.
+    // For another protocol, the same connection is reported again.
     if (sockets.has(socket)) return;
     connections++;
     sockets.add(socket.on("error", () => {}).on("close", () => sockets.delete(socket)));
@@ -28,20 +28,20 @@ export async function openServer(server: Server) {
     port,
     url: `http://127.0.0.1:${port}`,
     connections: () => connections,
-    /** Closes the port: who connects is refused. */
+    /** Closes the port, so that new connections are refused. */
     stop: close,
-    /** Listens again where it listened. */
+    /** Listens again on the same port. */
     restart: () => open(port),
   };
 }
 
 export const openPort = async (server: Server): Promise<number> => (await openServer(server)).port;
 
-/** A server of HTTP, on a free port until the test ends. */
+/** An HTTP server on a free port until the test ends. */
 export function openHttp(listener: RequestListener, upgrade?: UpgradeListener) {
   const server: HttpServer = createServer(listener);
   if (upgrade) server.on("upgrade", forWebSockets(upgrade));
-  // A connection that it closed while a request was on its way is another matter.
+  // A connection that it closed while a request was sent is ignored.
   server.keepAliveTimeout = 0;
   return openServer(server);
 }
@@ -50,7 +50,7 @@ export function openHttp(listener: RequestListener, upgrade?: UpgradeListener) {
 export const listen = async (listener: RequestListener, upgrade?: UpgradeListener): Promise<string> =>
   (await openHttp(listener, upgrade)).url;
 
-/** The port of an address where it stands as a number: the digits of a hash may contain it. */
+/** The port of an address, as a separate number, because the digits of a hash may contain it. */
 export const portIn = (url: string): RegExp => new RegExp(`(?<![\\w-])${new URL(url).port}(?![\\w-])`);
 
 /** The loopback addresses of this machine, as URLs have them. */

@@ -6,7 +6,7 @@ import { globalId } from "./ids.ts";
 import { LONG_TIMEOUT } from "./long-timeout.ts";
 import { quiet } from "./quiet.ts";
 import { subscribe, type Subscription } from "./subscriber.ts";
-import { reaches } from "./figures.ts";
+import { reaches } from "./metrics.ts";
 
 export interface LiveRun {
   readonly id: number;
@@ -23,7 +23,7 @@ export const RUN_UPDATED = `subscription ($id: ID!) {
 
 const READ = "query ($id: ID!) { experiment(id: $id) { status } }";
 
-/** The first poll waits for others to join it. */
+/** The first poll is delayed so that others can join it. In milliseconds. */
 export const FIRST_POLL = 20;
 
 const RUN = /^\/api\/v1\/ada\/mnist\/experiments\/(\d+)\/$/;
@@ -38,8 +38,8 @@ export const rowOf = (run: LiveRun) => ({
 });
 
 /**
- * A service with experiments of `ada/mnist` that the test changes, behind a gateway whose clock the test moves. `answer`
- * goes first.
+ * A service with experiments of `ada/mnist` that the test changes, behind a gateway with a fake clock. `answer` takes precedence over the
+ * experiments.
  */
 export async function startLive(
   runs: readonly LiveRun[],
@@ -74,11 +74,11 @@ export async function startLive(
         variables: { id: experimentId(id) },
         ...(token === undefined ? {} : { token }),
       }),
-    /** Verifies tokens with one read each, so that each may use all places of a token. */
+    /** Verifies tokens with one read each, so that each may use all permits of a token. */
     accept: async (...tokens: string[]): Promise<void> => {
       for (const token of tokens) await gateway.ask(READ, { id: experimentId(1) }, { token });
     },
-    /** Waits until this many subscriptions are open, by the metrics. */
+    /** Waits until this many subscriptions are open, according to the metrics. */
     subscriptions: (count: number) => reaches(gateway, "rungraph_subscriptions_running", count),
     /** Waits until the service has received this many requests, and returns them. */
     requests: async (count: number): Promise<string[]> => {

@@ -36,16 +36,16 @@ export interface WantedWindow {
   readonly tailLines?: number;
 }
 
-/** The window of a log that must be there. */
+/** The window of a log, which must exist. */
 export async function readWindowOf({ ask }: Gateway, wanted: WantedWindow = {}): Promise<LogWindow> {
   const { data, errors } = (await ask(READ_LOG, wanted)) as LogAnswer;
   if (!data.experiment?.logs) throw new Error(`no log: ${JSON.stringify(errors)}`);
   return data.experiment.logs;
 }
 
-/** The response of a service that sends a log in these pieces. */
-export const inPiecesOf = (pieces: Iterable<Buffer>): LogResponse => ({
-  stream: Readable.from(pieces),
+/** The response of a service that sends a log in these chunks. */
+export const responseOf = (chunks: Iterable<Buffer>): LogResponse => ({
+  stream: Readable.from(chunks),
   bodyHeaders: {},
 });
 
@@ -55,7 +55,7 @@ export const chunked = (body: string | Buffer) => (response: ServerResponse) => 
   response.end();
 };
 
-/** A gateway before a service that has one log, sent as known servers send it. `write` replaces it. */
+/** A gateway in front of a service that has one log, sent as known servers do. `write` replaces the log. */
 export async function startLog(text: string | Buffer = "", hasLength = true) {
   let log = text;
   const service = await startFake(({ path }) => {
@@ -66,7 +66,7 @@ export async function startLog(text: string | Buffer = "", hasLength = true) {
   return { ...gateway, calls: service.calls, write: (next: string | Buffer) => void (log = next) };
 }
 
-/** A service whose logs and downloads have no end; `gone` opens when it is told to stop. */
+/** A service whose logs and downloads have no end. `gone` is fulfilled when a client disconnects. */
 export async function startEndless() {
   const gone = latch();
   const url = await listen((_, response) => {
@@ -77,7 +77,7 @@ export async function startEndless() {
         for (let line = 1; ; line++) yield `line ${line}\n`;
       })(),
     );
-    // It is torn down by the one who reads.
+    // The client's disconnection destroys it.
     pipeline(endless, response).catch(() => {});
   });
   return { url, gone: gone.opened };
@@ -87,6 +87,6 @@ const character = fc.constantFrom("a", "b", "\n", "\r", "é", "ß", "€", "語"
 
 export const logText = fc.array(character, { maxLength: 40 }).map((characters) => characters.join(""));
 
-/** The last lines of a text, as anybody would count them. */
+/** The last lines of a string, by a simple definition. */
 export const lastLines = (text: string, lines: number) =>
   (text.match(/[^\n]*\n|[^\n]+$/g) ?? []).slice(-lines).join("");

@@ -1,26 +1,26 @@
 import { createHash } from "node:crypto";
 import { availableParallelism, loadavg } from "node:os";
 
-/** The work whose time is measured: a few hundred milliseconds of a core, which other programs may use meanwhile. */
+/** The work whose time is measured: a few hundred milliseconds of a core that other programs may use meanwhile. */
 const ROUNDS = 300;
 const BLOCK = Buffer.alloc(1_000_000, "a");
 
 /** How long the work takes on an idle machine of the year 2020, in milliseconds. */
 const IDLE_MS = 250;
 
-/** At least 2, because others may begin to work later. At most 30: a test that hangs must fail within a working day. */
+/** At least 2, because other programs may start later. At most 30, so that a test that hangs fails within a working day. */
 const LEAST = 2;
 const MOST = 30;
 
 const SLOWNESS = "TEST_SLOWNESS";
 
-/** How many times as long as on an idle machine its programs take now: by a measurement, or by how many of them wait for a core. */
+/** How many times longer programs take than on an idle machine: by a measurement, or by the number of processes per core. */
 export function slownessOf(workMs: number, load: number, cores: number): number {
   const slowness = Math.max(workMs / IDLE_MS, load / cores);
   return Math.min(Math.max(Math.ceil(slowness * LEAST), LEAST), MOST);
 }
 
-/** Measures the machine once a run, and tells the processes of the tests. */
+/** Measures the machine once per run, and passes the result to the test processes. */
 export function measureMachine(): void {
   if (process.env[SLOWNESS] !== undefined) return;
   const began = performance.now();
@@ -34,5 +34,5 @@ export function measureMachine(): void {
     process.stdout.write(`The machine is busy or slow: limits of time in tests are ${slowness}-fold.\n`);
 }
 
-/** A limit of time of a test on an idle machine, as long as it is on this one. In milliseconds. */
+/** The timeout of a test on this machine, in milliseconds, from the one on an idle machine. */
 export const within = (ms: number): number => ms * Number(process.env[SLOWNESS] ?? LEAST);

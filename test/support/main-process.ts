@@ -13,7 +13,7 @@ export const mainIn = (folder: string): string => join(folder, "dist/src/main.js
 
 /**
  * The built gateway as a separate process, with these variables and no deadlines. It ends with the test at the latest. `options` are those
- * of Node.
+ * of Node.js.
  */
 export const startMain = (
   environment: Record<string, string>,
@@ -21,7 +21,7 @@ export const startMain = (
   folder = BUILT,
 ) => startProgram([process.execPath, ...options, mainIn(folder)], environment, ROOT);
 
-/** The same at a free port, once it is ready, with the address of its `/graphql`. */
+/** The same on a free port, once it is ready, with the address of its `/graphql`. */
 export async function startReady(
   environment: Record<string, string> = {},
   ...others: [options?: readonly string[], folder?: string]
@@ -56,41 +56,41 @@ export function spawnProgram(
     env: { PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const said = { out: "", err: "" };
+  const output = { out: "", err: "" };
   const ended = once(child, "close").then(([code]) => code as number | null);
   const exited = once(child, "exit").then(([code]) => code as number | null);
   const reported: (() => void)[] = [];
   child.stdout?.on("data", (chunk: Buffer) => {
-    said.out += chunk.toString();
-    for (const tell of reported) tell();
+    output.out += chunk.toString();
+    for (const notify of reported) notify();
   });
-  child.stderr?.on("data", (chunk: Buffer) => (said.err += chunk.toString()));
+  child.stderr?.on("data", (chunk: Buffer) => (output.err += chunk.toString()));
   return {
     pid: child.pid,
     ended,
     /** Its exit code, even while some of its output is unread. */
     exited,
-    out: () => said.out,
-    err: () => said.err,
+    out: () => output.out,
+    err: () => output.err,
     kill: (signal: NodeJS.Signals) => child.kill(signal),
-    /** Stops reading its output, and leaves the pipe open. */
-    holdReading: () => void child.stdout?.pause(),
-    goOnReading: () => void child.stdout?.resume(),
+    /** Stops reading its output without closing the pipe. */
+    pauseReading: () => void child.stdout?.pause(),
+    resumeReading: () => void child.stdout?.resume(),
     /** Closes the pipe of its output. */
-    stopReading: () => void child.stdout?.destroy(),
-    /** The match of its output, as soon as there is one. */
+    closeOutput: () => void child.stdout?.destroy(),
+    /** The first match in its output, once there is one. */
     printed: (expected: RegExp) =>
       Promise.race([
         new Promise<RegExpExecArray>((found) => {
           const look = () => {
-            const match = expected.exec(said.out);
+            const match = expected.exec(output.out);
             if (match) found(match);
           };
           reported.push(look);
           look();
         }),
         ended.then((code): never => {
-          throw new Error(`it ended with ${code} before it had printed ${expected}: ${said.err}`);
+          throw new Error(`it ended with ${code} before it had printed ${expected}: ${output.err}`);
         }),
       ]),
   };

@@ -1,6 +1,6 @@
 import { ForksPoolWorker, type PoolRunnerInitializer } from "vitest/node";
 
-/** Runs tests in processes of another Node: what they start by `process.execPath` is one of that Node as well. */
+/** Runs tests in processes of another version of Node.js, which `process.execPath` then also refers to. */
 export const nodePool = (executable: string): PoolRunnerInitializer => ({
   name: executable,
   createPoolWorker: (options) => new NodeWorker(options, executable),
@@ -16,7 +16,7 @@ class NodeWorker extends ForksPoolWorker {
 
   override start(): Promise<void> {
     const own = process.execPath;
-    // Vitest's worker takes no other executable, and forks before it waits for anything.
+    // Vitest's worker accepts no other executable, and forks before its first await.
     process.execPath = this.#executable;
     try {
       return super.start();

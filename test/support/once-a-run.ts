@@ -5,12 +5,12 @@ import { LONG_TIMEOUT } from "./long-timeout.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The folder of a run, empty until a test needs something built. */
+    /** The folder of a run, empty until a test needs a build. */
     readonly builtFolder: string;
   }
 }
 
-/** Builds something in a folder of its name, or waits until another worker has built it: once a run. */
+/** Builds something in a folder with its name, or waits until another worker has built it. It is built once per run. */
 export async function onceARun(name: string, build: (folder: string) => void): Promise<string> {
   const folder = join(inject("builtFolder"), name);
   const outcome = join(folder, "outcome");

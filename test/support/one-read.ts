@@ -29,14 +29,14 @@ export const failedStatus = (code: string, message: string, details: object = {}
 
 const SECRETS = ["c4nary", "canary", "n3w", "127.0.0.1", ".internal", "ada/mnist", "<html", "<h1", "  at "];
 
-/** Expects that nothing discloses the address of the service, the record and its pages, a stack, or the tokens. */
+/** Expects that the result does not contain the address of the service, the record or its pages, a stack, or a token. */
 export function expectNothingLeaked(answer: unknown, logged: string, url: string): void {
   const words = `${JSON.stringify(answer)} ${logged}`.replaceAll(/"(?:time|ms)":\d+/g, "");
   expect(SECRETS.filter((secret) => words.includes(secret))).toEqual([]);
   expect(words).not.toMatch(portIn(url));
 }
 
-/** Reads one experiment from a service with the same response to every request. */
+/** Reads one experiment from a service that sends the same response to every request. */
 export async function askOf(reported: FakeResponse, env: Record<string, string> = {}) {
   const service = await startFake(() => reported);
   const { ask, logged } = await startGateway({ upstream: service, token: SECRET_TOKEN, env });
@@ -45,7 +45,7 @@ export async function askOf(reported: FakeResponse, env: Record<string, string> 
   return { answer, calls: service.calls() };
 }
 
-/** The JSON text of a record of `bytes` bytes. */
+/** The JSON of a record of `bytes` bytes. */
 export const recordTextOf = (bytes: number) => {
   const bare = JSON.stringify({ ...RUNNING_RECORD, description: "" });
   return JSON.stringify({ ...RUNNING_RECORD, description: "x".repeat(bytes - bare.length) });
@@ -80,5 +80,5 @@ export const statusesOf = (ids: readonly number[]) =>
 /** The numbers from 1 on. */
 export const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
 
-/** The number of the experiment that a path is about. */
+/** The number of the experiment in a path. */
 export const experimentIn = (path = "") => Number(/experiments\/(\d+)/.exec(path)?.[1]);

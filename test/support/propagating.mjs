@@ -1,8 +1,8 @@
-// An SDK of OpenTelemetry that sends no spans anywhere, with the propagators that PROPAGATOR names.
+// An OpenTelemetry SDK that exports no spans, with the propagators that PROPAGATOR names.
 import { isSpanContextValid, trace, TraceFlags } from "@opentelemetry/api";
 import { NodeTracerProvider } from "@opentelemetry/sdk-trace-node";
 
-/** B3 in several headers, as `@opentelemetry/propagator-b3` writes it, capitals included. */
+/** B3 in several headers, as `@opentelemetry/propagator-b3` writes it, including capitals. */
 const B3 = {
   fields: () => ["X-B3-TraceId", "X-B3-SpanId", "X-B3-Sampled"],
   inject: (context, carrier, setter) => {
@@ -19,7 +19,7 @@ const B3 = {
   },
 };
 
-/** One that names headers which the gateway sets itself, or which belong to one connection. */
+/** A propagator that sets headers which the gateway sets itself, or which belong to one connection. */
 const GREEDY = {
   fields: () => [],
   inject: (_context, carrier, setter) => {
@@ -31,6 +31,6 @@ const GREEDY = {
   extract: (context) => context,
 };
 
-// Without one of these, the SDK has its own: W3C trace context and baggage.
+// By default, the SDK has its own propagators: W3C trace context and baggage.
 const propagator = { b3: B3, greedy: GREEDY }[process.env["PROPAGATOR"]];
 new NodeTracerProvider().register(propagator && { propagator });

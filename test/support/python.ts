@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 
-/** The program of a Python that can import a module: the first one of the path, or Debian's; null without one. */
+/** The Python program that can import a module: the first one of the path, or Debian's; null if there is none. */
 export function findPython(module: string): string | null {
   for (const program of ["python3", "/usr/bin/python3"]) {
     try {

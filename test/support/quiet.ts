@@ -1,12 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 
-/** Turns of the event loop after which nothing more happens, where both ends of all connections are in this process. */
-const QUIET_TURNS = 40;
+/** Number of ticks after which no further event can occur if both ends of all connections are in this process. */
+const QUIET_TICKS = 40;
 
-/** Waits until all that is under way in this process has come to its end. `happened` counts what happens. */
+/** Waits until all pending work in this process has ended. `happened` counts events. */
 export async function quiet(happened: () => number): Promise<void> {
-  for (let turns = 0, before = happened(); turns < QUIET_TURNS; turns++) {
+  for (let ticks = 0, before = happened(); ticks < QUIET_TICKS; ticks++) {
     await setImmediate();
-    if (happened() > before) [turns, before] = [0, happened()];
+    if (happened() > before) [ticks, before] = [0, happened()];
   }
 }

@@ -13,7 +13,7 @@ import {
 } from "graphql";
 import { schema } from "../../src/graphql/schema.ts";
 
-/** Fields whose values differ from one moment to the next, and fields that the demo has but the profile does not require. */
+/** Fields whose values change over time, and fields that the demo has but the profile does not require. */
 export const UNSTEADY = new Set([
   "durationSeconds",
   "ExperimentJob.logs",
@@ -33,11 +33,11 @@ const deferred = (selections: readonly SelectionNode[], text = "@defer"): Inline
   selectionSet: { kind: Kind.SELECTION_SET, selections },
 });
 
-/** A selection without `@stream`: a field that has it is not selected twice. */
+/** A selection without `@stream`, because a field with it must not be selected twice. */
 const whole = (node: SelectionNode): SelectionNode =>
   visit(node, { Directive: ({ name }) => (name.value === "stream" ? null : undefined) });
 
-/** Forms of a selection: itself, deferred, at once and deferred, deferred twice, or deferred within another. */
+/** Forms of a selection: plain, deferred, plain and deferred, deferred twice, or deferred within another. */
 const FORMS: readonly ((node: SelectionNode) => readonly SelectionNode[])[] = [
   (node) => [deferred([node])],
   (node) => [deferred([node])],
@@ -50,7 +50,7 @@ const FORMS: readonly ((node: SelectionNode) => readonly SelectionNode[])[] = [
   (node) => [deferred([node], "@defer(if: $yes)")],
 ];
 
-/** Deferred places of one document before its fragments are expanded. */
+/** Maximum number of deferred fragments of a document before its fragments are expanded. */
 const MOST = 6;
 
 /** Random `@defer` and `@stream` in a document with the variables `$yes` and `$no`. */

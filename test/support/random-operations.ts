@@ -10,14 +10,14 @@ import {
 import { schema } from "../../src/graphql/schema.ts";
 import fieldTable from "./random-fields.json" with { type: "json" };
 
-/** A root field as it is fieldTable, and the type that is selected on below. */
+/** A root field with its arguments, and the type whose fields are selected below it. */
 export type Root = readonly [field: string, type: string];
 
 /** Root fields for records of the demo. */
-// Safe: each is a pair there.
+// Safe: each entry of the file is a pair.
 export const EXISTING_ROOTS = fieldTable.roots as unknown as readonly Root[];
 
-/** These, and root fields for records that do not exist or cannot be read. */
+/** Root fields for records of the demo, and for records that do not exist or cannot be read. */
 export const ROOTS: readonly Root[] = [
   ...EXISTING_ROOTS,
   ['experiment(id: "ada.mnist.999999")', "Experiment"],
@@ -25,9 +25,9 @@ export const ROOTS: readonly Root[] = [
   ['entities(ids: ["RXhwZXJpbWVudDphZGEvbW5pc3QvNDI", "?", "Sm9iOmFkYS9tbmlzdC8x"])', "Experiment"],
 ];
 
-/** The parts of random operations. */
+/** The material of random operations. */
 interface Material {
-  /** Where an operation begins: root fields as they are fieldTable, and the type that is selected on below. */
+  /** Root fields with their arguments, and the types whose fields are selected below them. */
   readonly roots: readonly Root[];
   /** Fields that are never selected, as `name` or `Type.name`. */
   readonly leftOut: ReadonlySet<string>;
@@ -55,7 +55,9 @@ export const operation = (material: Material): fc.Arbitrary<string> =>
         `query ($yes: Boolean!, $no: Boolean!) { y: __typename @include(if: $yes) n: __typename @include(if: $no) ${roots.map((root, index) => `r${index}: ${root}`).join(" ")} }`,
     );
 
-/** Random operations whose lists have the same records at many places: selected alike, otherwise, and by an interface. */
+/**
+ * Random operations whose lists contain the same records at several paths: with the same selection, with another one, and by an interface.
+ */
 export const listOperation = ({ leftOut, depth }: Omit<Material, "roots">): fc.Arbitrary<string> =>
   fc
     .tuple(selection(objectType("Experiment"), depth, leftOut), selection(objectType("BuildJob"), 2, leftOut))
@@ -76,7 +78,7 @@ export const listOperation = ({ leftOut, depth }: Omit<Material, "roots">): fc.A
 
 export const VARIABLES = { yes: true, no: false };
 
-/** URLs name the port of the gateway that answered. */
+/** URLs contain the port of the gateway. */
 export const withoutPorts = (data: object): unknown =>
   JSON.parse(JSON.stringify(data).replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, ""));
 
@@ -86,7 +88,7 @@ function objectType(name: string): GraphQLObjectType {
   return type;
 }
 
-/** A random selection on a type: plain, aliased, in fragments of the type or its interfaces, left out by a variable. */
+/** A random selection on a type: plain, aliased, in fragments of the type or its interfaces, or excluded by a variable. */
 function selection(
   type: GraphQLObjectType,
   depth: number,

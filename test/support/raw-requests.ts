@@ -24,7 +24,7 @@ export async function sendTo(url: string, { method = "POST", headers = {}, body 
   };
 }
 
-/** Posts JSON, signed in unless the headers say otherwise, and gives the response as it begins. */
+/** Posts JSON, signed in unless the headers say otherwise. Returns the response when it begins. */
 export const post = (
   url: string,
   body: object | string,
@@ -38,7 +38,7 @@ export const post = (
     signal,
   });
 
-/** One request by Node's own client, which sends what fetch would not, follows nothing and decompresses nothing. */
+/** Sends one request with Node's own client, which can send what fetch does not, follows no redirect and decompresses nothing. */
 export async function sendPlainly(url: string, options: RequestOptions, body?: string | Buffer) {
   const sent = request(url, { agent: false, ...options }).end(body);
   const [response] = (await once(sent, "response")) as [IncomingMessage];

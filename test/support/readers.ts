@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { setImmediate as turnOfTheLoop } from "node:timers/promises";
+import { setImmediate as nextTick } from "node:timers/promises";
 
-/** How a caller takes what the gateway answers. */
+/** How a caller reads the gateway's response. */
 export const READERS = ["fast", "slow", "leaving"] as const;
 
 export interface Received {
   readonly status: number;
   readonly body: Buffer;
-  /** Whether the answer came to the end that it announced. */
+  /** Whether the response reached the end that it announced. */
   readonly isWhole: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface Wish {
   readonly headers?: Record<string, string>;
 }
 
-/** Asks over a connection of its own and gives the request; nothing of the answer is read. */
+/** Sends a request on a new connection and returns it. Nothing of the response is read. */
 export function begin(gatewayUrl: string, { path, graphql, token = "t0ken", headers = {} }: Wish) {
   const sent = request(`${gatewayUrl}${path}`, {
     method: graphql === undefined ? "GET" : "POST",
@@ -36,7 +36,7 @@ export function begin(gatewayUrl: string, { path, graphql, token = "t0ken", head
   return sent;
 }
 
-/** Reads an answer to its end, with a pause behind each piece. */
+/** Reads a response to its end, with a pause after each chunk. */
 export async function readOn(
   response: IncomingMessage,
   pause: () => Promise<void> = async () => {},
@@ -48,12 +48,12 @@ export async function readOn(
       await pause();
     }
   } catch {
-    // The answer broke off: `complete` tells.
+    // The response broke off, so `complete` is false.
   }
   return { status: response.statusCode ?? 0, body: Buffer.concat(chunks), isWhole: response.complete };
 }
 
-/** Takes the answer as fast as it comes; null when the connection ends before an answer begins. */
+/** Reads the response as fast as it arrives. Returns null if the connection ends before a response begins. */
 export async function readFast(gatewayUrl: string, wish: Wish): Promise<Received | null> {
   const sent = begin(gatewayUrl, wish);
   const response = await answerTo(sent);
@@ -61,8 +61,7 @@ export async function readFast(gatewayUrl: string, wish: Wish): Promise<Received
 }
 
 /**
- * Takes nothing until `isAtRest` resolves, then a piece in each turn of the loop, and nothing for another while when
- * the first piece is there.
+ * Reads nothing until `isAtRest` resolves, then one chunk per tick of the event loop. After the first chunk it waits for `isAtRest` again.
  */
 export async function readSlowly(
   gatewayUrl: string,
@@ -74,7 +73,7 @@ export async function readSlowly(
   if (!response) return null;
   await isAtRest();
   let chunks = 0;
-  return readOn(response, () => (++chunks === 1 ? isAtRest() : turnOfTheLoop()));
+  return readOn(response, () => (++chunks === 1 ? isAtRest() : nextTick()));
 }
 
 const answerTo = (sent: ReturnType<typeof request>): Promise<IncomingMessage | null> =>

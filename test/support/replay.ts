@@ -9,7 +9,7 @@ export interface Line {
   /** Path and query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Text, or a decoded one in recordings of 0.4.4. */
+  /** A string, or a decoded body in recordings of 0.4.4. */
   readonly body?: unknown;
   readonly status: number;
   readonly responseHeaders: Readonly<Record<string, string>>;
@@ -29,15 +29,15 @@ export const RECORDINGS = [
   "0.4.4-creates",
 ] as const;
 
-/** The users of recordings that leave out the headers, and the letter of their tokens. */
+/** The users of recordings that omit the headers, and the letter of their tokens. */
 const LETTERS: Readonly<Record<string, string>> = { alice: "b", bob: "c", erin: "f" };
 
-/** As written: some files leave out the headers, and repeat the name of a case. */
+/** A line as written in the file. Some files omit the headers, and repeat the name of a case. */
 type Written = Omit<Line, "headers"> & Partial<Pick<Line, "headers">> & { readonly who: string };
 
 /**
- * The lines of one file of `test/recordings`, in its order. A case with the name of an earlier one is called after its line as
- * well: `searches (56)`.
+ * The lines of one file of `test/recordings`, in its order. A case with the name of an earlier one gets its line number as a suffix:
+ * `searches (56)`.
  */
 export function readRecording(name: (typeof RECORDINGS)[number]): readonly Line[] {
   const seen = new Set<string>();
@@ -56,7 +56,7 @@ export function readRecording(name: (typeof RECORDINGS)[number]): readonly Line[
   );
 }
 
-/** A page whose last rows were cut: `… 2 more`. The last one that is there stands in for them. */
+/** A page whose last rows were cut: `… 2 more`. Copies of its last recorded row replace them. */
 function whole(json: unknown): unknown {
   const { results } = (json ?? {}) as { readonly results?: readonly unknown[] };
   const [, cut] = /^… (\d+) more$/.exec(String(results?.at(-1))) ?? [];
@@ -76,16 +76,16 @@ export function lineOf(lines: readonly Line[], name: string): Line {
 }
 
 /**
- * A service that repeats its recordings, over real HTTP. A request is identified by its method, its path, its query parameters in any order
- * and encoding, and its Authorization header. A slash at the end of the path is optional, as on the recorded server. Equal requests all get
- * the first recorded response, so reads work in any order and commands do not. Requests that were not recorded get 599.
+ * A service that replays its recordings over real HTTP. It identifies a request by its method, path, query parameters in any order and
+ * encoding, and Authorization header. A trailing slash is optional, as on the recorded server. Equal requests all get the first recorded
+ * response, so reads work in any order and commands do not. Requests that were not recorded get 599.
  */
 export function startReplay(lines: readonly Line[]) {
   const reported = new Map(
-    // The last one set is the one that stays.
+    // A Map keeps the last value of a key, so the first recording comes last.
     lines
       .toReversed()
-      .map((line) => [addressOf({ ...line, token: line.headers["Authorization"] }), toldBy(line)]),
+      .map((line) => [addressOf({ ...line, token: line.headers["Authorization"] }), responseOf(line)]),
   );
   return startFake(
     ({ method, path, headers }) =>
@@ -98,15 +98,12 @@ const UNKNOWN: FakeResponse = { status: 599, text: "This request was not recorde
 const addressOf = ({ method, path, token }: { method: string; path: string; token: unknown }): string =>
   JSON.stringify([method, ...plain(path), token]);
 
-/** The second key of an order, by which the gateway makes pages whole. Most orders were recorded without it. */
+/** The second key of an order, which the gateway adds to make pages complete. Most orders were recorded without it. */
 const SECOND_KEY = /,-(?:created|updated)_at$/;
 
 const TIED = /\/(?:statuses|experiments\/\d+\/jobs)\/?$/;
 
-/**
- * A path without the slash at its end, and the parameters of its query in the order of the alphabet. An order is known by its
- * first key.
- */
+/** A path without its trailing slash, and the parameters of its query in alphabetical order. Of an order, only the first key counts. */
 export function plain(address: string): readonly [path: string, parameters: readonly string[]] {
   const [path = "", query] = address.split("?", 2);
   const parameters = [...new URLSearchParams(query)].map(
@@ -118,7 +115,7 @@ export function plain(address: string): readonly [path: string, parameters: read
   return [path.replace(/\/$/, ""), wanted.toSorted()];
 }
 
-function toldBy({ status, responseHeaders, text, ...line }: Line): FakeResponse {
+function responseOf({ status, responseHeaders, text, ...line }: Line): FakeResponse {
   const type = responseHeaders["content-type"];
   const headers = type === undefined ? {} : { "content-type": type };
   if ("json" in line && responseHeaders["content-encoding"] === "gzip") {

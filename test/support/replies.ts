@@ -1,11 +1,11 @@
 import type { FakeResponse } from "./fake.ts";
 
-/** A page that no caller may see any of: it names a host and a path. */
+/** An error page whose content must not reach callers: it names a host and a path. */
 export const PAGE = "<!DOCTYPE html><html><body>canary of /srv/tracking at db.internal</body></html>";
 
 export const json = (status: number, body: unknown): FakeResponse => ({ status, json: body });
 
-/** `{"detail": "Not found."}`: how the service words most of its errors. */
+/** `{"detail": "Not found."}`: the format of most errors of the service. */
 export const detail = (status: number, text: string): FakeResponse => json(status, { detail: text });
 
 export const html = (status: number, text = PAGE): FakeResponse => ({

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createFolder } from "./build.ts";
 import { freePort } from "./free-port.ts";
 
-/** Debian keeps both where only root looks. */
+/** Debian installs both programs in a folder that only root has in its path. */
 const ENVIRONMENT = { PATH: `${process.env["PATH"]}:/usr/sbin` };
 
 /** The addresses of replicas in the files of `deploy/`. */
@@ -15,7 +15,7 @@ const REPLICA = /172\.31\.250\.1[1-4]:4000/g;
 const BALANCERS = {
   nginx: {
     file: "nginx.conf",
-    // One worker process learns at once what refuses. The folders of its own belong to root.
+    // With one worker process, a refused replica is known to all requests. The folders of nginx belong to root.
     adapt: (text: string, folder: string) =>
       text
         .replace("worker_processes auto;", `worker_processes 1;\npid ${folder}/pid;`)
@@ -36,14 +36,14 @@ const BALANCERS = {
 
 export type BalancerName = keyof typeof BALANCERS;
 
-/** The text of its file of `deploy/`. */
+/** The content of its file of `deploy/`. */
 const fileOf = (name: BalancerName): string =>
   readFileSync(new URL(`../../deploy/${BALANCERS[name].file}`, import.meta.url), "utf8");
 
 export const isInstalled = (name: BalancerName): boolean =>
   spawnSync(name, ["-v"], { env: ENVIRONMENT }).status === 0;
 
-/** Starts a balancer with its file of `deploy/`, in which addresses, ports and what `change` says are others. */
+/** Starts a balancer with its file of `deploy/`, in which addresses and ports are replaced, and `change` is applied. */
 export async function runBalancer(
   name: BalancerName,
   replicas: readonly number[],
@@ -62,20 +62,20 @@ export async function runBalancer(
   writeFileSync(path, adapt(text, folder));
   const child = spawn(name, args(path), { env: ENVIRONMENT, stdio: ["ignore", "inherit", "pipe"] });
   const ended = once(child, "exit");
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  let output = "";
+  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
   const url = `http://127.0.0.1:${port}`;
   return {
     url,
     port,
-    /** Rejects unless it passes requests on. */
+    /** Rejects unless it forwards requests. */
     check: async (): Promise<void> => {
-      if (child.exitCode !== null) throw new Error(`${name} ended: ${said}`);
+      if (child.exitCode !== null) throw new Error(`${name} ended: ${output}`);
       const { status } = await fetch(`${url}/graphql?query={__typename}`);
       if (status !== 200) throw new Error(`${name} answers ${status}`);
     },
     stop: async (): Promise<void> => {
-      // nginx would leave its worker process behind when it is killed.
+      // When nginx is killed, its worker process would remain.
       child.kill("SIGTERM");
       await ended;
     },

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 
-/** Gives a run a folder for all that its tests write, in it one for its build. It is removed behind the run. */
+/** Creates a folder for all files that the tests of a run write, including a build. It is removed after the run. */
 export function setup({ provide }: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), "tests-"));
-  // The processes of the tests begin with it.
+  // The environment of the test processes contains it.
   process.env["TMPDIR"] = folder;
   const built = join(folder, "built");
   mkdirSync(built);

@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1 as Math.random gives them, the same ones for the same seed (mulberry32). */
+/** Numbers from 0 to 1 like those of Math.random, but equal for equal seeds (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed;
   return () => {

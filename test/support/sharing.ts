@@ -1,10 +1,10 @@
 import { vi } from "vitest";
 
 import type { Gateway } from "./gateway.ts";
-import { metricOf } from "./figures.ts";
+import { metricOf } from "./metrics.ts";
 import { LONG_TIMEOUT } from "./long-timeout.ts";
 
-/** How many reads needed no request of their own. */
+/** Number of reads without a request of their own. */
 export const sharedReads = async (gateway: Gateway, from: "in flight" | "kept"): Promise<number> =>
   (await metricOf(gateway, `rungraph_shared_reads_total{from="${from}"}`)) || 0;
 

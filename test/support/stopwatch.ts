@@ -1,8 +1,8 @@
 import { onTestFinished, vi } from "vitest";
 
 /**
- * Every look at the clock finds that a time slice is over: each piece of work takes a turn of the event loop. Returns how
- * often the clock was looked at. All of them together are less than the time for which a token counts as known.
+ * Ends the time slice at every read of the clock, so that each task takes a tick of the event loop. Returns a function that counts these
+ * reads. The added time is less than the time for which a token stays verified.
  */
 export function stopwatchRuns(): () => number {
   let now = performance.now();

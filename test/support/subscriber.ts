@@ -8,12 +8,12 @@ interface Frame {
   readonly data: string;
 }
 
-/** Parses the frames of an event stream as they come. A comment is a frame with the event `:`. */
+/** Parses the frames of an event stream as they arrive. A comment is a frame with the event `:`. */
 async function* framesOf(response: IncomingMessage): AsyncGenerator<Frame> {
   let text = "";
   for await (const chunk of response.setEncoding("utf8") as AsyncIterable<string>) {
     text += chunk;
-    // A frame of megabytes is searched once, not with each piece.
+    // A frame of megabytes is searched once, not with each chunk.
     if (!/^\n|\n\n/.test(chunk)) continue;
     for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
       const lines = text.slice(0, end).split("\n");
@@ -39,7 +39,7 @@ export interface Subscription {
   readonly token?: string | null;
 }
 
-/** Subscribes over server-sent events, on a connection of its own. Resolves when the response begins. */
+/** Subscribes over server-sent events on a new connection. Resolves when the response begins. */
 export async function subscribe(gatewayUrl: string, { token = "t0ken", ...params }: Subscription) {
   const sent = request(`${gatewayUrl}/graphql`, {
     method: "POST",

@@ -6,7 +6,7 @@ import { type CertificateExtension, generate } from "selfsigned";
 import { fileWith } from "./build.ts";
 import { openPort } from "./listen.ts";
 
-/** PEM texts. */
+/** Strings in PEM format. */
 interface Identity {
   readonly cert: string;
   readonly key: string;
@@ -16,7 +16,7 @@ type Extensions = readonly CertificateExtension[];
 
 const MAY_ISSUE: Extensions = [{ name: "keyUsage", keyCertSign: true, critical: true }];
 
-/** An authority that nobody trusts unless told. */
+/** A certificate authority that no client trusts by default. */
 export async function makeAuthority(allowed = MAY_ISSUE) {
   const { cert, private: key } = await generate([{ name: "commonName", value: "Test authority" }], {
     keyType: "ec",
@@ -38,22 +38,22 @@ export async function makeAuthority(allowed = MAY_ISSUE) {
   };
 }
 
-/** Writes texts into files of their own, and gives their paths by the same names. */
+/** Writes strings into separate files. Returns the paths by the same names. */
 export function writeFiles<Name extends string>(texts: Readonly<Record<Name, string>>): Record<Name, string> {
   const paths = Object.entries<string>(texts).map(([name, text]) => [name, fileWith(text, name)]);
-  // The entries are those of the texts.
+  // Safe: the entries are those of the strings.
   return Object.fromEntries(paths) as Record<Name, string>;
 }
 
-/** A request as a service saw it. */
+/** A request as a service received it. */
 interface Arrived {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
-  /** The name in the client's certificate; null when it showed none that the service's authority issued. */
+  /** The name in the client's certificate; null if the client sent none that the service's authority issued. */
   readonly client: string | null;
 }
 
-/** The host by which the services below are known. No resolver knows it. */
+/** The host name of the services below. No resolver has it. */
 export const SERVICE_HOST = "tracker.invalid";
 
 const nameIn = (socket: TLSSocket) => String(socket.getPeerCertificate().subject.CN);
@@ -80,14 +80,14 @@ export async function startService(tls: Tls | null = null) {
   const scheme = tls ? "https" : "http";
   return {
     port,
-    /** By a name that only the proxy below knows, and the scheme's own port. */
+    /** With a host name that only the proxy below resolves, and the default port of the scheme. */
     url: `${scheme}://${SERVICE_HOST}`,
     localUrl: `${scheme}://localhost:${port}`,
     seen: (): readonly Arrived[] => seen,
   };
 }
 
-/** A proxy whose tunnels all lead to this service, whatever host and port is asked for. */
+/** A proxy whose tunnels all lead to this service, whatever host and port is requested. */
 export async function startProxy(
   { port: servicePort }: { readonly port: number },
   options: { readonly credentials?: string; readonly opened?: Promise<void> } = {},

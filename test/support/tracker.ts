@@ -19,7 +19,7 @@ const config = { version: 1, kind: "experiment" };
 
 const MAX_LIMIT = 50;
 
-/** A page from the offset on. Parameters that are none are an error. */
+/** A page from the offset on. Invalid parameters are an error. */
 function page(items: readonly object[], params: URLSearchParams): FakeResponse {
   const limit = Number(params.get("limit") ?? 5);
   if (limit > MAX_LIMIT) return { json: { detail: "limit is too large" }, status: 400 };
@@ -62,5 +62,5 @@ function answer({ method, path, headers }: Seen): FakeResponse | undefined {
   return record && { json: { ...record, config } };
 }
 
-/** A server that nobody has seen: everything but the keys of its records is its own. */
+/** A server unlike all known ones: only the keys of its records are standard. */
 export const startTracker = () => startFake(answer);

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 
 const require = createRequire(import.meta.url);
 
-/** Options of Node with which a process runs TypeScript, in any folder. */
+/** Options of Node.js with which a process runs TypeScript, in any folder. */
 export const TYPESCRIPT = ["--import", pathToFileURL(require.resolve("tsx")).href];
 
 /** The compiler, as an argument of Node. */

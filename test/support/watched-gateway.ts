@@ -5,18 +5,18 @@ import type * as ConfigModule from "../../src/config.ts";
 import type * as GatewayModule from "../../src/gateway.ts";
 
 export interface Condition {
-  /** CPU time of the longest turn of the event loop since the process was told to watch it, in milliseconds. */
+  /** CPU time of the longest tick of the event loop since the message `watch`, in milliseconds. */
   readonly blockedMs: number;
   /** Heap in use after a collection, in bytes. */
   readonly heapBytes: number;
 }
 
 /*
- * A gateway as a process of its own. It is given the folder where it was built, and the address of the service. It tells its
- * parent where it listens, watches its event loop after the message `watch`, and tells its condition after any other. Started with --expose-gc.
+ * A gateway as a separate process. Its arguments are the folder where it was built and the address of the service; it needs --expose-gc. It
+ * sends its address to its parent, measures its event loop after the message `watch`, and reports its condition after any other message.
  */
 const [, , built = "", upstreamUrl = ""] = process.argv;
-// Safe: these are built from those.
+// Safe: these modules are built from those.
 const { readConfig } = (await import(`${built}/dist/src/config.js`)) as typeof ConfigModule;
 const { createGateway } = (await import(`${built}/dist/src/gateway.js`)) as typeof GatewayModule;
 const gateway = createGateway({
@@ -34,18 +34,18 @@ server.listen(0, "127.0.0.1", () => {
 let isWatched = false;
 let longest = 0;
 
-/** Measures each turn: by its CPU time, because other processes take the time of the clock. */
+/** Measures the CPU time of each tick, because other processes affect wall-clock time. */
 function watch(): void {
   let before = process.cpuUsage();
-  const turn = () => {
+  const tick = () => {
     const { user, system } = process.cpuUsage(before);
     before = process.cpuUsage();
     longest = Math.max(longest, user + system);
-    if (isWatched) setImmediate(turn);
+    if (isWatched) setImmediate(tick);
   };
   longest = 0;
   isWatched = true;
-  setImmediate(turn);
+  setImmediate(tick);
 }
 
 process.on("message", (asked) => {

@@ -7,7 +7,9 @@ import { post } from "./raw-requests.ts";
 
 const PROGRAM = fileURLToPath(new URL("watched-gateway.ts", import.meta.url));
 
-/** A gateway in a process of its own with these settings, whose event loop and heap can be observed. `built` is the folder where it was built. */
+/**
+ * A gateway in a separate process with these settings, whose event loop and heap can be observed. `built` is the folder where it was built.
+ */
 export async function startWatched(
   built: string,
   upstreamUrl: string,

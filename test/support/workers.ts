@@ -3,7 +3,7 @@ import { startFake, type FakeResponse, type Seen } from "./fake.ts";
 interface Job {
   readonly seen: Seen;
   readonly arrived: number;
-  /** When a worker began with it; null while it is queued. */
+  /** When a worker started it; null while it is queued. */
   began: number | null;
   readonly respond: (response: FakeResponse) => void;
 }
@@ -19,7 +19,10 @@ interface Workers {
   readonly responseTo: (seen: Seen) => FakeResponse;
 }
 
-/** A service with a number of workers and a bounded FIFO queue, as gunicorn behind nginx. `tick` is to be called when its clock has moved. */
+/**
+ * A service with a number of workers and a bounded FIFO queue, like gunicorn behind nginx. `tick` must be called when its clock has
+ * advanced.
+ */
 export async function startWorkers({ workers, serviceMs, timeoutMs, queue, now, responseTo }: Workers) {
   const jobs: Job[] = [];
   const began = () => jobs.filter((job) => job.began !== null);
@@ -46,14 +49,14 @@ export async function startWorkers({ workers, serviceMs, timeoutMs, queue, now, 
   );
   return {
     ...service,
-    /** Responds to what has been served for long enough, and begins with what is queued. */
+    /** Responds to requests that have been served for long enough, and starts queued ones. */
     tick: () => {
       for (const job of began()) if (now() - (job.began ?? 0) >= serviceMs) drop(job, responseTo(job.seen));
       assign();
     },
-    /** Requests that it has not answered yet. */
+    /** Requests without a response so far. */
     open: () => jobs.length,
-    /** The most requests that were open at a time. */
+    /** The maximum number of concurrently open requests. */
     longest: () => longest,
   };
 }

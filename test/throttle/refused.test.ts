@@ -24,7 +24,7 @@ const STOP = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { exper
 
 const THROTTLED = "The service allows no more requests for now.";
 
-/** A service that refuses one token, for ten minutes or until the test changes that. */
+/** A service that rejects one token, for ten minutes or until the test changes that. */
 async function startRefusing(refused = "token t0ken") {
   let isRefusing = true;
   const service = await startFake(({ path, method, headers }) => {
@@ -60,36 +60,36 @@ test("a refusal cancels the unsent reads of the same operation", async () => {
   });
   const answer = await gateway.ask(statusesOf(upTo(50)));
   expect(Object.values(answer.data as object)).toEqual(Array(50).fill(null));
-  // Each of the four refused requests has its own error, all others share one.
+  // Each of the four rejected requests has its own error, and all others share one.
   expect(codesOf(answer)).toEqual(Array(5).fill("RATE_LIMITED"));
   expect(service.seen()).toHaveLength(4);
 });
 
 test("reads wait out a pause within their deadline, then ramp up 1-2-4", async () => {
   let refused = 0;
-  let held: (() => void)[] = [];
+  let pending: (() => void)[] = [];
   const service = await startFake(async ({ path, method }) => {
     if (method === "POST" || (experimentIn(path) !== 42 && refused++ < 7)) return refusal(40);
-    await new Promise<void>((resolve) => held.push(resolve));
+    await new Promise<void>((resolve) => pending.push(resolve));
     return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
   });
   const { clock, advance, timers } = fakeClock();
   const gateway = await startGateway({ upstream: service, clock, env: { REQUEST_TIMEOUT_MS: "90000" } });
   const early = gateway.ask(ASK_STATUS);
-  await vi.waitUntil(() => held.length === 1, LONG_TIMEOUT);
+  await vi.waitUntil(() => pending.length === 1, LONG_TIMEOUT);
   const answer = gateway.ask(statusesOf(upTo(7)));
   await vi.waitUntil(() => refused === 7, LONG_TIMEOUT);
   await gateway.ask(STOP);
-  // A request that was sent before the refusal says nothing about the time after the pause.
-  held.pop()?.();
+  // The response to a request that was sent before the rejection does not apply to the time after the pause.
+  pending.pop()?.();
   await early;
   await vi.waitUntil(() => timers().includes(40_000), LONG_TIMEOUT);
   advance(40_000);
   for (const atATime of [1, 2, 4]) {
-    await vi.waitUntil(() => held.length >= atATime, LONG_TIMEOUT);
-    expect(held).toHaveLength(atATime);
-    const sent = held;
-    held = [];
+    await vi.waitUntil(() => pending.length >= atATime, LONG_TIMEOUT);
+    expect(pending).toHaveLength(atATime);
+    const sent = pending;
+    pending = [];
     for (const respond of sent) respond();
   }
   expect((await answer).errors).toBeUndefined();

@@ -22,7 +22,7 @@ const STALE_ANSWER = (ageSeconds: number) => ({
   extensions: { stale: [{ path: ["experiment"], ageSeconds }] },
 });
 
-/** A service that answers until the test changes its response. */
+/** A service that responds until the test changes its response. */
 async function startFailing(env: Record<string, string> = {}) {
   let trouble: ((path: string) => FakeResponse | Promise<FakeResponse>) | null = null;
   const service = await startFake(({ path, method }) => {
@@ -43,10 +43,10 @@ const status = (code: number): FakeResponse => ({ json: { detail: "No." }, statu
 describe("the last known response is returned", () => {
   test.each([
     ["refuses", refusal(100)],
-    ["refuses without a time", status(429)],
+    ["throttles without Retry-After", status(429)],
     ["is not ready", status(503)],
     ["fails", status(500)],
-    ["answers with JSON that is cut", { text: '{"id": 42, "last_st' }],
+    ["responds with truncated JSON", { text: '{"id": 42, "last_st' }],
   ])("when the service %s", async (_, reported) => {
     const { service, gateway, advance, fail } = await startFailing();
     expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
@@ -66,13 +66,13 @@ describe("the last known response is returned", () => {
   });
 
   test("except when the gateway itself is overloaded", async () => {
-    const held = latch();
+    const blocked = latch();
     const { gateway, fail } = await startFailing({ UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "1" });
     await askFor(gateway);
-    fail(() => held.opened.then(() => status(404)));
+    fail(() => blocked.opened.then(() => status(404)));
     const asked = [askFor(gateway, statusesOf([1, 2, 3, 4, 5])), askFor(gateway)];
     expect(firstCodeOf(await Promise.race(asked))).toBe("SERVICE_OVERLOADED");
-    held.open();
+    blocked.open();
     await Promise.all(asked);
   });
 
@@ -180,7 +180,7 @@ describe("no earlier response is returned", () => {
     ["by default", { STALE_MAX_AGE_MS: "" }, (gateway) => askFor(gateway)],
     ["to another token", {}, (gateway) => askFor(gateway, ASK_STATUS, "another")],
     [
-      "to a caller who wants a fresh one",
+      "to a caller with no-cache",
       {},
       (gateway) => gateway.ask(ASK_STATUS, {}, { headers: { "cache-control": "no-cache" } }),
     ],

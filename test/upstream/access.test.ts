@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { faultsOf } from "../support/faults-of.ts";
+import { issuesOf } from "../support/settings-issues.ts";
 import { startFake } from "../support/fake.ts";
-import { reaches } from "../support/figures.ts";
+import { reaches } from "../support/metrics.ts";
 import { latch } from "../support/latch.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
@@ -16,7 +16,7 @@ import USELESS from "./useless-certificate.json" with { type: "json" };
 const QUERY = `{ viewer { isSuperuser } job(id: "ada.mnist.jobs.3") { logs { text } } }`;
 const ANSWER = { data: { viewer: { isSuperuser: true }, job: { logs: { text: "step 1\n" } } } };
 
-/** The result of `askAll` when nothing is in the way. */
+/** The result of `askAll` without obstacles. */
 const ALL = { answer: ANSWER, file: "200 step 1\n" };
 
 const DOWNLOAD = `/downloads/${globalId("Job:ada/mnist/3")}/logs`;
@@ -32,14 +32,14 @@ async function askAll(url: string, env: Record<string, string>) {
 const codesOf = ({ errors }: Answer<unknown>) => errors?.map(({ extensions }) => extensions["code"]);
 const OUT_OF_REACH = ["UPSTREAM_UNAVAILABLE", "UPSTREAM_UNAVAILABLE"];
 
-/** How the certificate of a service is made, where that is not as usual. */
+/** Properties of the service's certificate, if they are not the usual ones. */
 interface Made {
   readonly host?: string;
   readonly ofAuthority?: Parameters<typeof makeAuthority>[0];
   readonly ofService?: Parameters<typeof makeAuthority>[0];
 }
 
-/** The log line about an untrusted certificate. Its code depends on the OpenSSL of Node. */
+/** The log line about an untrusted certificate. Its code depends on the OpenSSL of Node.js. */
 const UNTRUSTED = /"cause":"[A-Z_]+","msg":"a request to the service failed"/;
 
 const PATHS = ["/api/v1/ada/mnist/jobs/3/logs", "/api/v1/ada/mnist/jobs/3/logs", "/api/v1/users/"];
@@ -61,9 +61,12 @@ describe("a service with a certificate from an unknown authority", () => {
   });
 
   test.each([
-    ["of an authority that is not known", {}],
-    ["of clients only", { ofService: [{ name: "extKeyUsage", clientAuth: true }] }],
-    ["of an authority that may issue none", { ofAuthority: [{ name: "keyUsage", digitalSignature: true }] }],
+    ["of an unknown authority", {}],
+    ["for clients only", { ofService: [{ name: "extKeyUsage", clientAuth: true }] }],
+    [
+      "of an authority that may not issue certificates",
+      { ofAuthority: [{ name: "keyUsage", digitalSignature: true }] },
+    ],
     ["of another host", { host: "other.invalid" }],
   ] as const)("is sent nothing while its certificate is one %s", async (_, made: Made) => {
     const authority = await makeAuthority(made.ofAuthority);
@@ -99,7 +102,7 @@ describe("with UPSTREAM_PROXY", () => {
     const tunnel = `CONNECT ${SERVICE_HOST}:${port}`;
     expect(proxy.lines()).toEqual([tunnel, tunnel, tunnel]);
     expect(proxy.requests().some(({ headers }) => "proxy-authorization" in headers)).toBe(false);
-    // The timeout for opening a tunnel does not cut it off later.
+    // The timeout for opening a tunnel does not end it later.
     const timers = set.mock.results.filter((_, index) => set.mock.calls[index]?.[1] === 54_321);
     expect(timers.length).toBeGreaterThan(2);
     for (const { value } of timers) expect(cleared.mock.calls.flat()).toContain(value);
@@ -145,9 +148,9 @@ describe("with UPSTREAM_PROXY", () => {
     });
     expect([codesOf(answer), file.slice(0, 4)]).toEqual([OUT_OF_REACH, "503 "]);
     expect(logged).toContain(`"cause":"PROXY_407"`);
-    const said = logged + file + JSON.stringify(answer);
+    const output = logged + file + JSON.stringify(answer);
     const encoded = Buffer.from("gateway:canary").toString("base64");
-    for (const secret of ["canary", encoded, proxy.host, SERVICE_HOST]) expect(said).not.toContain(secret);
+    for (const secret of ["canary", encoded, proxy.host, SERVICE_HOST]) expect(output).not.toContain(secret);
     expect(service.seen()).toEqual([]);
     await vi.waitUntil(() => proxy.connections() === 0, LONG_TIMEOUT);
   });
@@ -190,9 +193,9 @@ describe("with UPSTREAM_PROXY", () => {
     });
     onTestFinished(() => gateway.kill());
     await expect.poll(() => proxy.lines(), LONG_TIMEOUT).toEqual([`CONNECT ${SERVICE_HOST}:80`]);
-    await expect.poll(() => gateway.said(), LONG_TIMEOUT).toContain("(PROXY_407)");
-    expect(gateway.said()).not.toContain("canary");
-    expect(gateway.said()).not.toContain(proxy.host);
+    await expect.poll(() => gateway.output(), LONG_TIMEOUT).toContain("(PROXY_407)");
+    expect(gateway.output()).not.toContain("canary");
+    expect(gateway.output()).not.toContain(proxy.host);
   });
 });
 
@@ -242,7 +245,7 @@ describe("incompatible settings", () => {
       { UPSTREAM_PROXY: "http://proxy.example:3128" },
       { ...HTTPS, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: cert },
       { ...HTTPS, UPSTREAM_CA_FILE: key },
-    ].flatMap(faultsOf);
+    ].flatMap(issuesOf);
     expect(lines).toEqual([
       "UPSTREAM_KEY_FILE: expected the key of UPSTREAM_CERT_FILE, got none",
       "UPSTREAM_CERT_FILE: expected the certificate of UPSTREAM_KEY_FILE, got none",
@@ -256,9 +259,9 @@ describe("incompatible settings", () => {
   });
 
   test("are reported with OpenSSL's reason when it does not accept them", async () => {
-    // TLS has no use for keys of this kind, X25519, in certificates.
+    // TLS does not support keys of this kind, X25519, in certificates.
     const { cert, key } = writeFiles(USELESS);
-    const [fault] = faultsOf({ ...HTTPS, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key });
+    const [fault] = issuesOf({ ...HTTPS, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key });
     expect(fault).toMatch(/^UPSTREAM_CERT_FILE: expected what OpenSSL accepts, got a fault \(ERR_SSL_\w+\)$/);
   });
 });

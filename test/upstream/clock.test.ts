@@ -6,7 +6,7 @@ import { globalId } from "../support/ids.ts";
 
 const NOON = Date.UTC(2026, 5, 1, 12);
 
-/** The time zone of the gateway until the test ends, where the clock stands at noon UTC. */
+/** Sets the gateway's time zone until the test ends. The clock shows noon in UTC. */
 function stopClock(zone: string): void {
   vi.useFakeTimers({ toFake: ["Date"], now: NOON });
   vi.stubEnv("TZ", zone);
@@ -16,7 +16,7 @@ function stopClock(zone: string): void {
   });
 }
 
-/** The durations of a run, in a result and in an export, before an upstream whose `Date` is this. */
+/** The durations of a run, in a result and in an export, with this `Date` from the upstream service. */
 async function durationsOf(run: object, date: string | null): Promise<unknown[]> {
   const record = { id: 42, unique_name: "ada.mnist.42", last_status: "running", finished_at: null, ...run };
   const list = { count: 1, next: null, results: [record] };
@@ -41,7 +41,7 @@ test.each([
   ["is ten minutes ahead", "Mon, 01 Jun 2026 12:10:00 GMT", "2026-06-01T12:09:00Z"],
   ["is ten minutes behind", "Mon, 01 Jun 2026 11:50:00 GMT", "2026-06-01T13:49:00+02:00"],
   ["is right", "Mon, 01 Jun 2026 11:59:59 GMT", "2026-06-01T11:59:00Z"],
-  ["is not told", null, "2026-06-01T11:59:00Z"],
+  ["is unknown", null, "2026-06-01T11:59:00Z"],
 ])("a running run's duration uses the upstream's clock, which %s", async (_, date, started) => {
   stopClock("UTC");
   expect(await durationsOf({ started_at: started }, date)).toEqual(reported(60));
@@ -51,7 +51,7 @@ test.each([
   ["running", { started_at: "2026-06-01T11:59:00.5" }, 59.5],
   ["ended", { started_at: "2026-03-08 00:30:00", finished_at: "2026-03-08T04:30:00Z" }, 14_400],
 ])("a timestamp without offset is UTC in the duration of %s runs", async (_, run, seconds) => {
-  // Where clocks are moved on at 2:00 on that day.
+  // A zone where clocks are moved forward at 2:00 on that day.
   stopClock("America/New_York");
   expect(await durationsOf(run, null)).toEqual(reported(seconds));
 });

@@ -5,8 +5,9 @@ interface Row {
 }
 
 /**
- * The modules of `src` and the demo in the order of their dependencies: a row imports only rows above it. The table in
- * docs/architecture.md is generated from it, and test/docs/imports.test.ts compares it with the imports of all files. A file with a row of its own belongs to no other row.
+ * The modules of `src` and the demo in the order of their dependencies: a row imports only rows above it. The table in docs/architecture.md
+ * is generated from it, and test/docs/imports.test.ts compares it with the imports of all files. A file with its own row belongs to no
+ * other row.
  */
 export const ROWS: Readonly<Record<string, Row>> = {
   "errors.ts": {

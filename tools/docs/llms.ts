@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from "node:fs";
 
 const DOCS = new URL("../../docs/", import.meta.url);
 
-/** The file `docs/llms.txt`, by https://llmstxt.org: what each page is about, for agents that read the documentation. */
+/** The file `docs/llms.txt`, in the format of https://llmstxt.org: a description of each page, for agents that read the documentation. */
 export const LLMS_FILE = new URL("llms.txt", DOCS);
 
-/** Maximum length of what the list says of a page, in characters, where its first sentence is not longer. */
+/** Maximum length of a description in the list, in characters, unless the first sentence is longer. */
 const MAX_ABOUT = 200;
 
-/** The line of a page: its title and the first sentences below it, without links and emphasis. */
+/** The line of a page: its title and first sentences, without links and emphasis. */
 function lineOf(name: string): string {
   const text = readFileSync(new URL(name, DOCS), "utf8");
   const [, title = name] = /^# (.+)/.exec(text) ?? [];
@@ -19,7 +19,7 @@ function lineOf(name: string): string {
     .replaceAll("\n", " ");
   let about = "";
   for (const sentence of plain.split(/(?<=\.) (?=[A-Z])/)) {
-    // A sentence that ends with a colon announces something.
+    // A sentence that ends with a colon only introduces something.
     if (/^Continues |:$/.test(sentence)) continue;
     if (about !== "" && about.length + sentence.length > MAX_ABOUT) break;
     about += `${about && " "}${sentence}`;

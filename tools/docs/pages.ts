@@ -10,7 +10,7 @@ interface Page {
   readonly path: string;
   readonly url: URL;
   readonly text: string;
-  /** The text with its parts generated anew. */
+  /** The page with its generated parts updated. */
   readonly generated: string;
   readonly parts: readonly string[];
 }

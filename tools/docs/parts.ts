@@ -36,7 +36,7 @@ async function metrics(): Promise<string> {
     deadlines: { operation: 1, upstream: 1 },
     coordinatesOf: createCoordinates(schema, "all"),
   });
-  // A label is in the output once it has a value.
+  // A label appears in the output once it has a value.
   telemetry.upstreamRequest({ requestId: "", method: "GET", route: "", outcome: "2xx", ms: 0 });
   const identity = { caller: new CallerRegistry().of(null, ""), requestId: "", trace: null };
   const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);

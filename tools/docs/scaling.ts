@@ -2,7 +2,7 @@ import { readResults } from "../../bench/results.ts";
 import { REFRESH_SECONDS } from "../../bench/scaling-minute.ts";
 import { table } from "./table.ts";
 
-/** A table of a section of bench/RESULTS.md, by the first words of its head. */
+/** A table of a section of bench/RESULTS.md, identified by the first words of its header. */
 export function measured(section: string, words: string): string {
   const found = readResults(section)
     .split("\n\n")
@@ -65,7 +65,7 @@ export const scale = (): string =>
 
 /** Builds and groups that the measured list of 50 links to. */
 const LINKED = 8;
-/** Defaults of subscriptions: requests of one token a minute, and ticks a minute of a poll that finds nothing new. */
+/** Default requests of one token's subscriptions per minute, and reads per minute of a poll without changes. */
 const LIVE_BUDGET = 60;
 const QUIET_TICKS = 12;
 

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { LLMS_FILE, makeLlmsFile } from "./llms.ts";
 import { readGeneratedPages } from "./pages.ts";
 
-// Writes the generated parts of the documentation anew: `npm run docs`.
+// Updates the generated parts of the documentation: `npm run docs`.
 for (const { path, url, text, generated } of await readGeneratedPages()) {
   if (generated === text) continue;
   writeFileSync(url, generated);

@@ -1,9 +1,9 @@
 import { checkSync } from "recheck";
 
-/** The same on a fast and on a slow machine: the steps of its search are counted. The slowest expression takes 2 to 8 s. */
+/** The result does not depend on the speed of the machine: the steps of the search are counted. The slowest expression takes 2 to 8 s. */
 const PARAMETERS = { timeout: 600_000, attackTimeout: null, incubationTimeout: null };
 
-/** The fault of a regular expression with this source and these flags; null when matching takes linear time. */
+/** The violation of a regular expression with this source and these flags; null if matching takes linear time. */
 function faultOf({ pattern, flags }) {
   const { status, complexity, attack } = checkSync(pattern, flags, PARAMETERS);
   if (status === "safe") return null;
@@ -11,9 +11,9 @@ function faultOf({ pattern, flags }) {
 }
 
 /**
- * A rule of oxlint: every regular expression takes linear time on any text, also where its search begins again at each
- * position. An exception says beside the expression why its text is short. Own code: `eslint-plugin-regexp` finds the repetition
- * of a character, but not that of a word, as `/(Expected [^:]*): .*$/` has it.
+ * A rule of oxlint: every regular expression takes linear time on any string, even when its search starts again at each position. A comment
+ * beside each exception says why its string is short. `eslint-plugin-regexp` does not replace this rule: it finds the repetition of a
+ * character, but not that of a word, as in `/(Expected [^:]*): .*$/`.
  */
 const regexp = {
   create: (context) => {

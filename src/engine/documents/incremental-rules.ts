@@ -83,8 +83,8 @@ const numbered = (number: number): ArgumentNode => ({
 
 /**
  * Requires that a field with `@stream` is not selected again, deferred or not, as graphql-js 17 does: its items would be delivered twice,
- * or without some of their fields. The rule of graphql-js 16 for merged fields compares arguments, so that each field with `@stream` is
- * given an argument of its own.
+ * or without some of their fields. The rule of graphql-js 16 for merged fields compares arguments, so each field with `@stream` is given an
+ * argument of its own.
  */
 export const streamedOnceRule: ValidationRule = (context) => ({
   Document(document) {

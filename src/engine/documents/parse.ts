@@ -1,6 +1,6 @@
 import { type ASTNode, type DocumentNode, type GraphQLError, parse, Source, TokenKind } from "graphql";
 
-/** The source of a document. `body` contains the text only while the document is parsed, `text` always. */
+/** The source of a document. `body` contains the document only while it is parsed, `text` always. */
 class DocumentSource extends Source {
   readonly text: string;
 
@@ -23,7 +23,7 @@ export function parseDocument(text: string, maxTokens: number): DocumentNode {
   return document;
 }
 
-/** Removes comments from the tokens of a document. A comment takes 90 bytes, and graphql-js does not count it as a token. */
+/** Removes comments from the tokens of a document. A comment takes 90 bytes of memory, and graphql-js does not count it as a token. */
 function unlinkComments({ loc }: DocumentNode): void {
   for (let token = loc?.startToken; token; token = token.next ?? undefined) {
     let { next } = token;
@@ -34,7 +34,7 @@ function unlinkComments({ loc }: DocumentNode): void {
   }
 }
 
-/** The text of the document that contains a node; undefined when the text is not known. */
+/** The source of the document that contains a node; undefined if it is unknown. */
 export function textOf(node: ASTNode | undefined): string | undefined {
   const source = node?.loc?.source;
   return source instanceof DocumentSource ? source.text : source?.body;

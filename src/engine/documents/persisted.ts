@@ -17,7 +17,7 @@ const Manifest = z.union([
 /** Removes the algorithm prefix that some tools write. */
 const bare = (text: string) => text.replace(/^sha256:/, "");
 
-/** Parses a manifest. Returns undefined when the text has neither format. */
+/** Parses a manifest. Returns undefined if it has neither format. */
 export const parseManifest = (text: string): TrustedDocuments | undefined =>
   tryTo(() => new Map(Manifest.parse(JSON.parse(text)).map(([id, document]) => [bare(id), document])));
 
@@ -32,7 +32,7 @@ export interface OperationParams {
   readonly onError?: string | null | undefined;
 }
 
-/** Returns the text of the document of a request. Throws `GraphQLError` when the request has no document, or one that is not allowed. */
+/** Returns the document of a request. Throws `GraphQLError` if the request has no document, or one that is not allowed. */
 type DocumentStore = (params: OperationParams) => string;
 
 /** Allows only the given documents. A request names its document by a hash: `extensions.persistedQuery.sha256Hash` or `documentId`. */

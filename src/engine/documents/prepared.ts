@@ -32,7 +32,7 @@ export class InvalidDocument extends AggregateError {}
 
 export interface PreparedDocument {
   readonly document: DocumentNode;
-  /** SHA-256 of the text, in hexadecimal. */
+  /** SHA-256 of the document, in hexadecimal. */
   readonly hash: string;
   /** Estimated heap size of the document and its plans, which grow while they are executed. */
   readonly bytes: () => number;
@@ -54,7 +54,7 @@ export interface DocumentSettings {
   readonly planner?: Planner | undefined;
 }
 
-/** Estimated heap size of a document without its plans. Measured: 270 to 480 bytes per token, plus the text. */
+/** Estimated heap size of a document without its plans. Measured: 270 to 480 bytes per token, plus the source. */
 const BYTES_PER_TOKEN = 480;
 
 /** Reports invalid literals with the code that invalid variables have. */
@@ -69,9 +69,9 @@ const valuesRule: ValidationRule = (context) =>
   );
 
 /**
- * The rules about variables and about directives, by the character that both need. A document without the character cannot break the
- * rules, so that they are skipped: each rule visits every node, and the rules about variables visit a document again for each of its
- * operations and fragments.
+ * The rules about variables and about directives, by the character that both need. A document without the character cannot break the rules,
+ * so they are skipped: each rule visits every node, and the rules about variables visit a document again for each of its operations and
+ * fragments.
  */
 const RULES_OF: ReadonlyMap<string, readonly ValidationRule[]> = new Map([
   [
@@ -150,9 +150,9 @@ export function createDocuments({
   };
 
   return {
-    /** Returns the cached document of a text, which is valid; null if it is not cached. */
+    /** Returns the cached document of a source, which is valid; null if it is not cached. */
     known: (text: string): PreparedDocument | null => cache.get(text) ?? null,
-    /** Parses a text. Throws `GraphQLError` when the text is not a document, or when the document is too costly to validate. */
+    /** Parses a document. Throws `GraphQLError` if it is invalid, or too costly to validate. */
     parse,
     /** Validates a document, and caches it from the second time on. Throws `InvalidDocument`. */
     validate: (text: string, prepared: PreparedDocument): void => {

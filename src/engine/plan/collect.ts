@@ -13,7 +13,7 @@ import type { IsSelected, Variables } from "../field-extensions.ts";
 import { appliesTo, type Fragments } from "../limits.ts";
 
 interface Collected {
-  /** By response name. */
+  /** The nodes of each field, by response name. */
   readonly nodesByKey: ReadonlyMap<string, FieldNode[]>;
   readonly begun: readonly { readonly label: string | null; readonly set: SelectionSetNode }[];
 }

@@ -64,7 +64,7 @@ export function createCompilation(settings: CompileSettings): Compilation {
     const characters = fields.reduce((sum, { nodes }) => sum + argumentsText(nodes).length, 0);
     settings.onCompiled((fields.length + 1) * PLANNED_FIELD_BYTES + characters * PLANNED_CHARACTER_BYTES);
     const deferred = begun.map(({ label, set }) => ({ label, selection: () => compiled(type, set, [set]) }));
-    // An object with a deferred part is not written in one loop, because the loop would skip the deferred part.
+    // An object with a deferred part is not written in one loop, because the loop would not skip the deferred part.
     const plain = fields.map((field) => (deferred.length > 0 ? null : plainFieldOf(type, field)));
     const isOfRecord = fields.some(({ name }) => extensionsOf(type, name).keys !== undefined);
     const needs = needsOf(type, fields);
@@ -85,7 +85,7 @@ export function createCompilation(settings: CompileSettings): Compilation {
     // Every response name has at least one node.
     const [node] = nodes as [FieldNode];
     const name = node.name.value;
-    // The document is valid, so that the field belongs to the type or to introspection.
+    // The document is valid, so the field belongs to the type or to introspection.
     const definition = parent.getFields()[name] ?? INTROSPECTION.get(name) ?? TypeNameMetaFieldDef;
     const { prefetch, child: reads }: FieldExtensions = definition.extensions;
     // Safe: the engine calls it with parents of the field's type and with its coerced arguments.
@@ -182,7 +182,7 @@ function objectFactory(keys: readonly string[]): () => ResultSlots {
   return () => ({ ...template });
 }
 
-/** The source text of the arguments of the first node. */
+/** The source of the arguments of the first node. */
 function argumentsText([node]: readonly FieldNode[]): string {
   const given = node?.arguments ?? [];
   return textOf(node)?.slice(given[0]?.loc?.start ?? 0, given.at(-1)?.loc?.end ?? 0) ?? "";

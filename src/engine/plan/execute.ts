@@ -143,7 +143,7 @@ function computed(given: unknown): unknown {
   }
 }
 
-/** Does work in this time slice if it is not over, or queues the work for a later slice. */
+/** Runs work in this time slice if it is not over. Otherwise queues the work for a later slice. */
 function runOrQueue(execution: ExecutionContext, work: () => void): void {
   const { meter } = execution;
   if (meter.isStopped) return;

@@ -50,7 +50,7 @@ const MAX_DELIVERED = 500;
 
 /** Collects the deliveries of pending parts, and returns them as payloads. */
 export function openQueue(meter: Meter) {
-  /** The parts of which more will be delivered. */
+  /** The parts with further deliveries. */
   const open = new Set<PendingPart>();
   let first: readonly PendingPart[] = [];
   let delivered: IncrementalResult[] = [];

@@ -24,7 +24,7 @@ import type {
  * it selects, including fields that were delivered before: clients merge them.
  */
 
-/** A part that has not begun. */
+/** A part that has not started. */
 interface WaitingPart {
   readonly part: PendingPart;
   readonly begin: () => void;
@@ -91,7 +91,7 @@ export function deliverIncrementally(
     inSlices(deferredWork ?? [], make, () => onCreated(parts));
   };
 
-  /** Begins parts, after the parts that already wait. */
+  /** Starts parts, after the parts that already wait. */
   const beginAll = (parts: readonly WaitingPart[]): void => {
     for (const part of parts) waiting.push(part);
     if (isBeginning) return;
@@ -155,7 +155,7 @@ export function deliverIncrementally(
     const complete = new Map<number, () => number>();
     let next = from;
 
-    /** Begins a group of items, which ends after the first item that does not complete immediately. */
+    /** Starts a group of items, which ends after the first item that does not complete immediately. */
     const beginSome = (start: number): void => {
       const above: Container = { ...container, slots: {}, isNullable: true, isNulled: false };
       let index = start;
@@ -181,7 +181,7 @@ export function deliverIncrementally(
     const { part, isLast } = delivered;
     const following = parts.filter((each) => !nullPaths.cover(each.part.path));
     const pending = following.map((each) => each.part);
-    // Nothing is reported below what another part has made null.
+    // Nothing is reported below a value that another part has made null.
     if (nullPaths.cover(part.path)) queue.deliver({ part, errors: [], pending, isLast });
     else queue.deliver({ ...delivered, errors: meter.withCount(delivered.errors), pending });
     beginAll(following);

@@ -53,8 +53,8 @@ export type Planner = (
 ) => Plan;
 
 /**
- * Creates the plan of an operation. Own code: executors walk the document again for each request and wrap each value in
- * promises; graphql-jit takes longer to compile than most operations to run, and can run the wrong one of two operations.
+ * Creates the plan of an operation. Own code: executors traverse the document again for each request and wrap each value in promises;
+ * graphql-jit takes longer to compile than most operations to run, and can run the wrong one of two operations.
  */
 export const createPlan: Planner = (schema, document, operation, onCompiled, hideSuggestions) => {
   const fragments = fragmentsOf(document);

@@ -52,7 +52,7 @@ export interface CompletedObject {
 
 /** One position of a document: the completion of its values, and the nodes that locate errors. */
 export interface ValuePosition {
-  /** `Type.field`, for messages. */
+  /** The coordinate `Type.field`, for messages. */
   readonly coordinate: string;
   readonly nodes: readonly FieldNode[];
   readonly isNullable: boolean;

@@ -99,7 +99,7 @@ const comparedIn = (
     return differs || !onlyDifferences ? { name, values, rows, of, differs } : null;
   });
 
-/** The kinds of those that are runs. */
+/** The kinds of the origin that are runs. */
 const KINDS: Readonly<Record<string, Kind>> = {
   experimentGroup: Group.kind,
   original: Experiment.kind,
@@ -153,7 +153,7 @@ root.query("compareExperiments", {
       required: true,
       description: `2 to ${MAX_IDS} global ids, references or unique names.`,
     }),
-    onlyDifferences: flag(true, "Set to false to include what is the same in all of them."),
+    onlyDifferences: flag(true, "Set to false to include values that are the same in all of them."),
   },
   resolve: (_, { ids, onlyDifferences }, context) => compare(ids, onlyDifferences, context),
 });

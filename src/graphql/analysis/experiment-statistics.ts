@@ -53,9 +53,9 @@ function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Colu
 }
 
 /** Memory of one computed statistic, counted as bytes of JSON. */
-const FIGURE_BYTES = 100;
+const STATISTIC_BYTES = 100;
 
-/** Compares by count, largest first. The sort is stable, so that equal counts keep their order. */
+/** Compares by count, largest first. The sort is stable, so equal counts keep their order. */
 const mostFrequentFirst = (one: { count: number }, other: { count: number }): number =>
   other.count - one.count;
 
@@ -73,7 +73,7 @@ export const parametersIn = (
   { runs, onlyDifferences }: { readonly runs: number; readonly onlyDifferences: boolean },
 ) =>
   makeEach(columns, function* ({ name, values }) {
-    yield FIGURE_BYTES;
+    yield STATISTIC_BYTES;
     const counts = new Map<string, { readonly value: unknown; count: number }>();
     const numbers = new Moments();
     yield* forEach(values, (value) => {
@@ -83,7 +83,7 @@ export const parametersIn = (
       const known = counts.get(key) ?? { value, count: 0 };
       if (known.count++ > 0) return 0;
       counts.set(key, known);
-      return FIGURE_BYTES + key.length;
+      return STATISTIC_BYTES + key.length;
     });
     if (onlyDifferences && counts.size === 1 && values.length === runs) return null;
     const different = [...counts.values()].toSorted(mostFrequentFirst);
@@ -96,7 +96,7 @@ export const statisticsOf = (columns: readonly Column[], names: readonly string[
   makeEach(columns.filter(isNamedIn(names)), statisticsOfColumn);
 
 function* statisticsOfColumn({ name, values }: Pick<Column, "name" | "values">) {
-  yield FIGURE_BYTES;
+  yield STATISTIC_BYTES;
   const moments = new Moments();
   const numbers: number[] = [];
   yield* forEach(values, (value) => {
@@ -173,7 +173,7 @@ export function* breakdownOf(rows: readonly Row[], by: readonly BreakdownKey[]) 
     written += text.length;
     const known = ordinals.get(text);
     if (known !== undefined) return known;
-    bytes += FIGURE_BYTES + text.length;
+    bytes += STATISTIC_BYTES + text.length;
     ordinals.set(text, ordinals.size);
     return ordinals.size - 1;
   };
@@ -197,7 +197,7 @@ export function* breakdownOf(rows: readonly Row[], by: readonly BreakdownKey[]) 
       const group = groups.get(combination) ?? { values: firsts.with(several, value), records: [] };
       if (group.records.push(row) === 1) {
         groups.set(combination, group);
-        bytes += (by.length + 3) * FIGURE_BYTES;
+        bytes += (by.length + 3) * STATISTIC_BYTES;
       }
       const taken = bytes;
       bytes = 0;

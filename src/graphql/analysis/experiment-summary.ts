@@ -131,8 +131,8 @@ const STATISTICS_OF = {
 } as const;
 
 /**
- * Throws `InputError` for a name that none of the rows has: a misspelt name would look like one without values. Lists without rows have no
- * names, so that any is accepted.
+ * Throws `InputError` for a name that no row has, because a misspelt name would look like one without values. Lists without rows have no
+ * names, so any name is accepted.
  */
 async function requireName(
   { records }: OfRuns,
@@ -182,7 +182,7 @@ const Breakdown = objectType<BreakdownRow>(
   (t) => ({
     values: t.field({
       type: ["JSON"],
-      ...exposed("values", "Value of each key, in the order of `by`; null where the runs have none."),
+      ...exposed("values", "Value of each key, in the order of `by`; null if the runs have none."),
       nullable: { list: false, items: true },
     }),
     count: t.int(exposed("count", "Number of runs.")),
@@ -289,7 +289,7 @@ const ExperimentSummary = objectType<Runs>(
         direction: arg.field({
           type: OrderDirection,
           required: true,
-          description: "`ASC` where the smallest is best.",
+          description: "`ASC` if the smallest is best.",
         }),
       },
       resolve: async (runs, { metric, direction }, context) => {

@@ -23,7 +23,7 @@ import type { Context } from "./context.ts";
 /** A page of a list. Cursors are created when they are selected, because a page has hundreds. */
 export interface Connection<Node> extends Omit<Slice<unknown>, "items"> {
   readonly nodes: LazyList<Node>;
-  /** Reads the list from its beginning, up to `most` items; absent for lists without statistics. */
+  /** Reads the list from its beginning, up to `most` items. Absent for lists without statistics. */
   readonly readAll?: (most: number) => Promise<WholeList<Node>>;
 }
 
@@ -31,9 +31,9 @@ export interface Connection<Node> extends Omit<Slice<unknown>, "items"> {
 export interface WholeList<Node, Item extends object = object> {
   readonly records: readonly Item[];
   readonly nodeAt: (index: number) => Node | null;
-  /** Number of rows that were read, also of those that do not match. */
+  /** Number of rows that were read, including those that do not match. */
   readonly scannedRows: number;
-  /** Length of the list by the service's count; null when unknown. */
+  /** Length of the list by the service's count; null if it is unknown. */
   readonly total: number | null;
   readonly isComplete: boolean;
 }
@@ -52,7 +52,7 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
       resolve: ({ nodes, cursorAt }) => (nodes.length > 0 ? cursorAt(0) : null),
     }),
     endCursor: t.string({
-      description: "Cursor of the last item; after a scan, of where the scan continues.",
+      description: "Cursor of the last item or, after a scan, of the position at which the scan continues.",
       resolve: ({ endCursor }) => endCursor(),
     }),
   }),
@@ -133,7 +133,7 @@ export const offsetArgs = {
 
 export type PageArgs = InputShapeFromFields<typeof offsetArgs>;
 
-/** Farthest offset: no list is that long. */
+/** Maximum offset. No list is that long. */
 const MAX_OFFSET = 999_999_999;
 
 /** Converts the arguments to the request for a slice. Throws `InputError`, and `GatewayError` for an offset if the server has none. */
@@ -171,7 +171,7 @@ export const bothWaysArgs = {
   before: arg.string({ description: "Cursor before which the page ends. Only with `last`." }),
 };
 
-/** Reads a page from either end. Throws `InputError` for arguments of both. */
+/** Reads a page from either end. Throws `InputError` for arguments of both ends. */
 export async function readBothWays<At, Item, Node>(
   list: List<At, Item>,
   { last, before = null, ...args }: InputShapeFromFields<typeof bothWaysArgs>,

@@ -97,7 +97,7 @@ export function* isEqual(one: unknown, other: unknown): Steps<boolean> {
   return true;
 }
 
-/** A value of JSON as text: a text as it is, any other value as JSON. A long value is written once for all fields that show it. */
+/** A value of JSON as a string: a string unchanged, any other value as JSON. A long value is written once for all fields that show it. */
 export const textOf = (value: unknown, context: Pick<Context, "memoized">): string | Promise<string> => {
   if (typeof value === "string") return value;
   return isNested(value) ? context.memoized(value, ["text"], () => jsonOf(value)) : JSON.stringify(value);
@@ -109,7 +109,7 @@ const isNested = (value: unknown): value is object =>
 function* jsonOf(value: object): Steps<string> {
   const isList = Array.isArray(value);
   let [json, seen] = ["", 0];
-  // Not `for … in` for a list, which would make a string of each index first.
+  // `for … in` would create a string of each index of a list first.
   for (const key of isList ? value.keys() : Object.keys(value)) {
     const inner: unknown = Reflect.get(value, key);
     const written = isNested(inner) ? yield* jsonOf(inner) : JSON.stringify(inner);

@@ -151,8 +151,8 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
     }),
 
     /**
-     * A value with reads of its own, which need only the address, so that the engine starts them together with the read of the record.
-     * `proves`: whether a result shows that the resource exists; by default every result does.
+     * A value with reads of its own that need only the address. The engine starts them together with the read of the record. `proves`:
+     * whether a result shows that the resource exists; by default every result does.
      */
     child: <Out, Args>(
       description: string,

@@ -99,7 +99,7 @@ export function resolveId<R extends object, At extends Address>(
   return decodeId(argument, id, { kinds: [kind], one: kind.name }) as Resource<R, At>;
 }
 
-/** Resolves a global id, or a name of a kind whose names may be without a dot. Throws `InputError`. */
+/** Resolves a global id, or a name of a kind whose names need no dot. Throws `InputError`. */
 export function resolveIdOrName<R extends object, At extends Address>(
   kind: Kind<R, At>,
   argument: string,
@@ -112,8 +112,9 @@ export function resolveIdOrName<R extends object, At extends Address>(
 }
 
 /**
- * Resolves a name from the caller to a resource of one kind. Only the address is taken from the name. If the name says more than the address,
- * such as a group, the record must be read and must have this name: a record with another name counts as not found. Throws `InputError`.
+ * Resolves a name from the caller to a resource of one kind. Only the address is taken from the name. If the name contains more than the
+ * address, such as a group, the record must be read and must have this name: a record with another name counts as not found. Throws
+ * `InputError`.
  */
 export function resolveName<R extends object, At extends Address>(
   kind: Kind<R, At>,
@@ -144,7 +145,7 @@ function withName<R extends object, At extends Address>(kind: Kind<R, At>, name:
 /** The name of an experiment's job without the number of its group, which callers may leave out. */
 const withoutGroup = (name: string): string => name.split(".").toSpliced(2, 1).join(".");
 
-/** Resolves an id to the resources that it can mean, at least one, each of another kind: two for a name that two kinds can have. */
+/** Resolves an id to its possible resources, at least one, each of another kind. There are two if two kinds can have the name. */
 function resolveAll(
   candidates: Candidates,
   argument: string,
@@ -164,7 +165,7 @@ const referenceOf = ({ kind, address }: Resource): string => kind.formatReferenc
 
 const eitherOf = (found: readonly Resource[]): string => found.map(referenceOf).join(" or ");
 
-/** Finds a resource of some kinds by global id or name. Throws `InputError`, also for a name that two kinds can have. */
+/** Finds a resource of some kinds by global id or name. Throws `InputError`, including for a name that two kinds can have. */
 export function resolveIdAmong(candidates: Candidates, argument: string, id: string): Resource {
   const found = resolveAll(candidates, argument, id);
   if (found.length === 1) return found[0];
@@ -174,8 +175,8 @@ export function resolveIdAmong(candidates: Candidates, argument: string, id: str
 }
 
 /**
- * Finds a resource for a read. A name that two kinds can have is looked up as that of each, side by side, and leads to the one that
- * exists; `InputError` where both do. The result needs verification unless it was looked up.
+ * Finds a resource for a read. A name that two kinds can have is looked up for both kinds in parallel, and resolves to the existing
+ * resource. Throws `InputError` if both exist. The result needs verification unless it was looked up.
  */
 export function findAmong(
   candidates: Candidates,
@@ -202,7 +203,7 @@ async function findExisting(
   return existing;
 }
 
-/** The reference of a run that a record names; the name itself where that cannot be read. */
+/** The reference of a run in a record; the name itself if it cannot be parsed. */
 export function referenceIn(kind: Kind, name: string): string {
   const address = kind.parseName(name);
   return address ? kind.formatReference(address) : name;
@@ -242,7 +243,7 @@ export const findRun = (argument: string, id: string, session: Session) =>
     | Resource<RunnableRecord, RunAddress>
     | Promise<Resource<RunnableRecord, RunAddress>>;
 
-/** Checks that each segment of an address is valid in a path and that the ids are integers. Throws `InputError`. */
+/** Checks that each segment of an address is valid in a path, and that the ids are integers. Throws `InputError`. */
 export function validateAddress<At extends Address>(argument: string, address: At): At {
   for (const [name, value] of Object.entries(address)) {
     if (name === "id" || name === "experiment") integerId(argument, value);

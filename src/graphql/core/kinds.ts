@@ -133,7 +133,7 @@ const COUNTED = {
   num_builds: runs.build.optional.list,
 };
 
-/** Number of projects of an owner that are read at once. Hardly any owner has more. */
+/** Number of projects of an owner that are read in one request. Few owners have more. */
 const PROJECTS = 500;
 
 /** Reads a project on a server that returns projects only in the list of their owner, without counts. */
@@ -204,7 +204,7 @@ const User: Kind<UserDetails, UserAddress> = {
   },
 };
 
-/** The kind of the caller's own user. Its name may be cached, so that the record must confirm that the token still belongs to this user. */
+/** The kind of the caller's own user. Its name may be cached, so the record must confirm that the token still belongs to this user. */
 export const viewer: typeof User = {
   ...User,
   verifiedBy: "record",
@@ -217,7 +217,7 @@ export const viewer: typeof User = {
 
 const summaries = new WeakMap<readonly records.NodeRecord[], ReadonlyMap<string, records.NodeRecord>>();
 
-/** The machines of a cluster by their names, created once per response. Of two machines with one name the first counts. */
+/** The machines of a cluster by their names, created once per response. If two machines have the same name, the first one counts. */
 function summariesIn(nodes: readonly records.NodeRecord[]): ReadonlyMap<string, records.NodeRecord> {
   const known = summaries.get(nodes) ?? new Map(nodes.toReversed().map((node) => [node.name, node]));
   summaries.set(nodes, known);
@@ -225,8 +225,8 @@ function summariesIn(nodes: readonly records.NodeRecord[]): ReadonlyMap<string, 
 }
 
 /**
- * The service addresses a machine by sequence number but refers to it by name. The record is therefore fetched in two steps: the summary from
- * the cluster, then the details.
+ * The service addresses a machine by sequence number but refers to it by name. The record is therefore fetched in two steps: the summary
+ * from the cluster, then the details.
  */
 const Node: Kind<records.NodeRecord, { readonly name: string }> = {
   name: "Node",

@@ -58,13 +58,13 @@ export function payloadOf<R extends object, At extends Address>(target: Resource
 export const DeletePayload = builder.objectRef<Resource>("DeletePayload").implement({
   description: "Payload of a command that deletes.",
   fields: (t) => ({
-    deletedId: t.field(computedFrom("ID", "Global id of what was deleted.", idOf)),
+    deletedId: t.field(computedFrom("ID", "Global id of the deleted object.", idOf)),
   }),
 });
 
 /**
- * Resolves the target of a command. If the name says more than the address, the record is read first. The service finds an experiment by its
- * own number alone, so that a typing error in the number of its group would send the command to another run. Throws `InputError`.
+ * Resolves the target of a command. If the name contains more than the address, the record is read first. The service finds an experiment
+ * by its own number alone, so a typing error in the number of its group would send the command to another run. Throws `InputError`.
  */
 export async function targetOf<R extends object, At extends Address>(
   kind: Kind<R, At>,
@@ -81,7 +81,9 @@ export async function targetOf<R extends object, At extends Address>(
 export const isNamedInFull = ({ kind }: Resource): boolean =>
   kind.verifiedBy === "record" && kindsByName.get(kind.name)?.verifiedBy === "parts";
 
-/** Sends a command for a record. Servers respond with 404 also if only a bookmark is missing, which is no error if the record exists. */
+/**
+ * Sends a command for a record. Servers also respond with 404 if only a bookmark is missing, which is not an error if the record exists.
+ */
 export function sendFor<R extends object, At extends Address, Answer>(
   source: Resource<R, At>,
   endpoint: Command<At, Answer>,
@@ -115,7 +117,7 @@ export function command<R extends object, At extends Address, Answer>(
     args: withId(target),
     resolve: async (_, { id }, context) => {
       const source = await targetOf(target.kind, id, context);
-      // Safe: the answer is null only if a bookmark is missing, and the commands of bookmarks have no answer.
+      // Safe: the response is null only if a bookmark is missing, and the commands of bookmarks have no response.
       return resultOf(source, (await sendFor(source, endpoint, context)) as Answer);
     },
   });
@@ -155,13 +157,13 @@ export const ifUuidArg = {
   }),
 };
 
-/** Reads the `uuid` of a record before a command. Rejects with `CONFLICT` where it is another one. */
+/** Reads the `uuid` of a record before a command. Rejects with `CONFLICT` if it differs. */
 export async function requireUuid(
   source: Resource<Pick<RunnableRecord, "uuid">>,
   expected: string,
   { session }: Pick<Context, "session">,
 ): Promise<void> {
-  // Cached responses of other operations may be those of a record that had the name before.
+  // Cached responses of other operations may be those of an earlier record with the same name.
   session.endSharing();
   const { uuid } = await load(source, ["uuid"], session);
   if (uuid == null) throw unusable("uuid");
@@ -202,7 +204,7 @@ export const MAKES_ANOTHER = "Repeating it makes another run.";
 export const GONE = "Repeating it is `NOT_FOUND`.";
 
 export const ARCHIVES =
-  "Archived records are hidden from lists. The server may stop them, and delete them after some days. The payload has what is selected of a record as it was before; what the service no longer shows is null.";
+  "Archived records are hidden from lists. The server may stop them, and delete them after some days. The payload has the selected fields of the record as they were before; values that the service no longer returns are null.";
 
 export const bookmarkArg = { isBookmarked: flag(true, "Set to false to remove the bookmark.") };
 

@@ -13,8 +13,8 @@ import { fetchMore, isLoaded, type Resource } from "./resource.ts";
 const isEntity = ({ name }: { readonly name: string }) => name === Entity.name;
 
 /**
- * Adds `prefetch` to every field that returns resources, which implement `Entity`. The engine calls it only at nullable
- * positions, where a failed read makes nothing else null.
+ * Adds `prefetch` to every field that returns resources, which implement `Entity`. The engine calls it only at nullable positions, where a
+ * failed read makes no other field null.
  */
 export function prefetchResources(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {

@@ -96,7 +96,7 @@ export const requireVerification = <Of extends Resource>(resource: Of): Of => ({
 const SHOWN_REFERENCE_LENGTH = 60;
 
 /**
- * Resolves a reference in a record of the service. The reference becomes the name of the resource, so that it must not come from a caller.
+ * Resolves a reference in a record of the service. The reference becomes the name of the resource, so it must not come from a caller.
  * Throws `GatewayError` when the reference is not a name of this kind.
  */
 export function resolveReference<R extends object, At extends Address>(

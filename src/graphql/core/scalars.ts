@@ -54,7 +54,7 @@ function checkWritten(node: Extract<ValueNode, { readonly value: string }>): voi
 
 builder.scalarType("JSON", {
   specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
-  description: "Any JSON value, where the tracking service does not document a shape.",
+  description: "Any JSON value, for values whose shape the tracking service does not document.",
   serialize: (value) => value,
   // The nesting of a variable was limited before the request was parsed.
   parseValue: (value) => {

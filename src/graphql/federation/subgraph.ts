@@ -28,7 +28,7 @@ type Keys = Readonly<Record<string, (text: string) => Resource>>;
 
 const ENTITIES: readonly (readonly [type: string, keys: Keys])[] = [
   ...Object.values(resourceRefs).map(({ name, kind }) => [name, keysOf(kind)] as const),
-  // An entity interface: another subgraph adds fields to runs of all kinds by `type Run @interfaceObject`.
+  // Matches an entity interface: another subgraph adds fields to runs of all kinds by `type Run @interfaceObject`.
   [
     Run.name,
     { id: (text) => resolveRunId("id", text), reference: (text) => resolveRunId("reference", text) },
@@ -74,7 +74,7 @@ builder.queryFields((t) => ({
     type: [EntityUnion],
     nullable: { list: false, items: true },
     args: { representations: t.arg({ type: ["_Any"], required: true }) },
-    // A router maps errors to the results of representations, so that each representation needs an error of its own.
+    // A router maps errors to the results of representations, so each representation needs an error of its own.
     extensions: { itemsOf: "representations", errorsStaySeparate: true } satisfies FieldExtensions,
     resolve: unserved,
   }),
@@ -89,7 +89,9 @@ const NULLABILITY = buildSchema(
   '"Null only together with an error. `levels`: 0 is the field, 1 the items of its list." directive @semanticNonNull(levels: [Int!]! = [0]) on FIELD_DEFINITION',
 );
 
-/** Matches fields that are null only with an error, as lines of SDL: results of look-ups, commands and reads, and values derived from them. */
+/**
+ * Matches fields that are null only with an error, as lines of SDL: results of lookups, commands and reads, and values derived from them.
+ */
 const NULL_WITH_ERROR =
   /^(?:Query|Mutation|\w+Payload)\..*[^!]$|: \w+Connection$|^Experiment\.metricS|\.summary:|^ExperimentSummary\..*]$|^(?:ExperimentJob|MetricRecord)\.experiment:|\.subject:/;
 
@@ -129,7 +131,7 @@ export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
   schema.extensions = { ...schema.extensions, introspected } satisfies SchemaExtensions;
   entities.resolve = (_, { representations }: { readonly representations: readonly unknown[] }) => {
     within("representations", representations.length, { from: 0, to: MAX_REPRESENTATIONS });
-    // A separate promise for each, so that an invalid representation is a single null.
+    // A separate promise for each, so an invalid representation is a single null.
     return representations.map(async (given, index) => {
       const representation = (given ?? {}) as Representation;
       const { __typename: name } = representation;
@@ -163,6 +165,9 @@ function printWithout(left: RegExp, schema: GraphQLSchema): string {
 
 export const printPlain = (schema: GraphQLSchema): string => printWithout(/^(?:key|link|shareable)$/, schema);
 
-/** Prints the subgraph. A router defines `@defer` itself. Composers do not know `@oneOf`: the gateway refuses an input with several keys. */
+/**
+ * Prints the subgraph. A router defines `@defer` itself. Composers do not support `@oneOf`, but the gateway rejects an input with several
+ * keys.
+ */
 export const printSubgraph = (schema: GraphQLSchema): string =>
   printWithout(/^(?:defer|stream)$/, schema).replaceAll(/^(input \w+) @oneOf \{$/gm, "$1 {");

@@ -8,13 +8,13 @@ import { nullIfNotFound, type Resource } from "../core/resource.ts";
 import { LogChunk, parseCursor } from "../types/logs.ts";
 import { eventsOf, runSource, type TailArgs } from "./events.ts";
 
-/** Maximum size of the text of one event, in bytes. */
+/** Maximum size of the log in one event, in bytes. */
 const MAX_CHUNK_BYTES = 262_144;
 
-/** Estimated memory of an event besides its text, in bytes. */
+/** Estimated memory of an event in addition to its log, in bytes. */
 const CHUNK_OVERHEAD_BYTES = 500;
 
-/** The position after a log that had been read has disappeared. The next text begins a new log. */
+/** The log ended before the position that was already read, so it was restarted. The next event begins with its first byte. */
 const BEGINS_ANEW = -1;
 
 const LOGGED: Candidates = { kinds: ALL.kinds.filter(({ logs }) => logs), one: "run with a log" };

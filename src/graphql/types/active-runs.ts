@@ -64,7 +64,7 @@ function byNodeOf(all: readonly OnNode[], isComplete: boolean): Search {
 const sumOfGpus = (all: readonly OnNode[]): number | null =>
   all.reduce<number | null>((sum, { gpus }) => (sum === null || gpus === null ? null : sum + gpus), 0);
 
-/** The GPUs that a run requests; null if its record does not say. */
+/** The GPUs that a run requests; null if its record does not contain them. */
 function gpusIn({ resources }: Placed): number | null {
   if (resources === undefined) return null;
   const gpu = valueAt(resources, "gpu");

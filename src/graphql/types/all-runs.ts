@@ -14,7 +14,7 @@ import { Project, Run } from "../core/refs.ts";
 import { checkMembers, RunFilterInput } from "./run-filter.ts";
 import { prepareList, provesParent, RunKind, runLists, RunOrder } from "./run-list.ts";
 
-/* The runs of a project of several kinds. Servers list each kind by itself, so that the gateway merges the lists. */
+/* The runs of a project of several kinds. Servers list each kind separately, so the gateway merges the lists. */
 
 const RunConnection = connectionOf(Run, "A page of runs of several kinds.", { isScanned: true });
 
@@ -67,7 +67,7 @@ async function readAllRuns(address: ProjectAddress, { kinds, order, ...given }: 
     prepared.map(({ listIn, find }) => ({ list: listIn({}), find })),
     { ...sliceRequest(given, context), maxRows: gateway.maxScannedRows, rankOf },
   );
-  // Safe: each row is of one of the lists.
+  // Safe: each row belongs to one of the lists.
   return connect(page, ({ item, part }) => prepared[part]?.toNode(item) as typeof Run.$inferType);
 }
 

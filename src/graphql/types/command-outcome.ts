@@ -10,7 +10,7 @@ interface Sent {
 }
 
 export interface Commanded extends Sent {
-  /** The run after the command; null where the service does not show it. */
+  /** The run after the command; null if the service does not return it. */
   readonly run: RunResource | null;
 }
 
@@ -36,7 +36,7 @@ export function outcomeOf(result: Sent | GatewayError): typeof CommandOutcome.$i
   const { outcome, upstream } = result.details;
   if (outcome) return "UNKNOWN";
   if (result.code === "NOT_FOUND") return "NOT_FOUND";
-  // Before a command is sent, the record is read.
+  // The record is read before a command is sent.
   return upstream?.method !== "GET" && upstream?.status !== undefined ? "REFUSED" : "NOT_SENT";
 }
 
@@ -54,7 +54,7 @@ export const orError = <Value>(promise: Promise<Value>): Promise<Value | Gateway
 const failureOf = ({ result }: OneOfSeveral): GatewayError | null =>
   result instanceof GatewayError ? result : null;
 
-/** The fields of a result that say whether the command was done, and why not. */
+/** The fields of a result that report whether the command was executed, and if not, the reason. */
 export const resultFields = <Result extends OneOfSeveral>(
   t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Result>,
 ) => ({

@@ -92,7 +92,7 @@ async function numberIn<R extends object, At extends Address>(
 
 type Create = Command<ProjectAddress, CreatedRecord, Revision>;
 
-/** Sends the command that creates a run in a project. `bodyOf` returns the part of the body that only this kind has. */
+/** Sends the command that creates a run in a project. `bodyOf` returns the part of the body that is specific to the kind. */
 async function create<R extends RunnableRecord>(
   target: ResourceRef<R, RunAddress>,
   endpoint: Create,
@@ -107,7 +107,7 @@ async function create<R extends RunnableRecord>(
   const values = Object.entries({ name, description, tags, ...(await bodyOf(address)) });
   const body = Object.fromEntries(values.filter(([, value]) => value != null));
   const record = await session.send(endpoint, address, body).catch(orTaken(name));
-  // Safe: the keys of a new run's record mean the same in each kind of run.
+  // Safe: the keys of a new run's record have the same meaning in each kind of run.
   return toResource(target.kind, { ...address, id: `${record.id}` }, record as Partial<R>);
 }
 
@@ -140,12 +140,12 @@ root.mutation("createExperiment", {
       const given = parametersByName(parameters, "input.parameters");
       if (given) requireUnambiguous("declarations", "the parameters are sent as values");
       const { server } = context.session;
-      // Throws where the server would ignore the group, before anything is read.
+      // Throws before anything is read if the server would ignore the group.
       if (id != null) server.bodyOf("createExperiment", { group: id });
       const number = id == null ? undefined : await numberIn(address, Group.kind, "input.group", id, context);
       return {
         config: written,
-        // The server takes them in place of all of the specification.
+        // On the server, these parameters replace all of the specification's.
         declarations: given && mergeParameters(parsed, given),
         ...server.bodyOf("createExperiment", { group: number }),
       };
@@ -197,7 +197,7 @@ root.mutation("createGroup", {
       const { experiments, specification, specificationText } = args.input;
       if (experiments == null) {
         const { written } = await specificationOf("group", args.input, context);
-        // The server takes text only. JSON is YAML.
+        // The server accepts only a string. JSON is YAML.
         return { content: typeof written === "string" ? written : yamlOf(written) };
       }
       if (specification != null || specificationText != null)
@@ -207,7 +207,7 @@ root.mutation("createGroup", {
           `input.experiments: expected at most ${MAX_SELECTED}, got ${experiments.length}`,
         );
       const { server } = context.session;
-      // Throws where the server would ignore them, before anything is read.
+      // Throws before anything is read if the server would ignore them.
       server.bodyOf("createGroup", { experiments: [] });
       const numbers = await Promise.all(
         experiments.map((id, index) =>

@@ -34,7 +34,7 @@ root.query("entities", {
   },
   resolve: (_, { ids }, context) => {
     within("ids", ids.length, { from: 0, to: MAX_IDS });
-    // Each id has a promise of its own, so that an invalid id is a single null.
+    // Each id has a promise of its own, so an invalid id is a single null.
     return ids.map((id, index) => findEntity(`ids[${index}]`, id, context));
   },
 });

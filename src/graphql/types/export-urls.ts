@@ -37,7 +37,7 @@ const metricsArgs = {
   names: arg.stringList({ description: "Names of the metrics. Default: all." }),
 };
 
-/** Longer URLs are refused, in characters: the headers of a request have at most 16 kB. */
+/** Maximum length of a URL, in characters, because the headers of a request have at most 16 kB. */
 const MAX_URL_LENGTH = 12_000;
 
 const { fromAddress } = fieldsOf();
@@ -69,7 +69,7 @@ export const experimentsUrl = {
     `URL of the experiments as a table, with columns for parameters (\`parameter.lr\`) and latest metrics (\`metric.loss\`). The columns \`readme\`, \`config\` and the like cost a request for each run. ${NO_REQUEST}`,
     (resource, args: InputShapeFromFields<typeof urlArgs>, context) => urlOf(resource, "runs", args, context),
   ),
-  // Null with an error where the arguments are too long.
+  // Null with an error if the arguments are too long.
   nullable: true,
 };
 

@@ -37,7 +37,7 @@ const GatewayInfo = objectType<GatewayDetails>("GatewayInfo", "The gateway. Requ
   errorCodes: t.field(
     computedFrom(
       [ErrorCode],
-      "Every `extensions.code` that this gateway can send. The descriptions of the enum say what each means and what to do.",
+      "Every `extensions.code` that this gateway can send. The descriptions of the enum explain the meaning of each, and what to do.",
       () => Object.keys(ERROR_CODES).filter(isErrorCode),
     ),
   ),

@@ -25,7 +25,7 @@ export interface SortKey {
   readonly direction: MetricDirection;
   /** The name of the parameter that is compared. */
   readonly parameter?: string;
-  /** The value of a row at a time in milliseconds; null for a row that the list omits, undefined for one without the parameter. */
+  /** The value of a row at a time in milliseconds; null for a row that the list omits, undefined for a row without the parameter. */
   readonly valueOf: (row: RunnableRecord, now: number) => Value | null | undefined;
 }
 
@@ -47,7 +47,7 @@ export const byParameter = (name: string, direction: MetricDirection): SortKey =
   },
 });
 
-/** Throws `GatewayError` if rows of this server's lists lack what is compared. */
+/** Throws `GatewayError` if rows of this server's lists lack the compared keys. */
 export function requireSortKeys({ argument, keys }: SortKey, server: Server, record: string): void {
   if (!keys.every((key) => isInRows(server, record, key)))
     throw notOffered(`\`${argument}\` for such a list`);

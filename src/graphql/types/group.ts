@@ -75,7 +75,7 @@ const MatrixParameter = objectType<Parameter>("MatrixParameter", "A searched par
 
 const sortParameters = createSorter();
 
-/** The searched parameters, by name; null if there are none, or more than an object of values may have. */
+/** The searched parameters, by name; null if there are none, or more than the maximum of an object of values. */
 function parametersIn(matrix: unknown): Parameter[] | null {
   if (!isObject(matrix)) return null;
   const names = Object.keys(matrix);

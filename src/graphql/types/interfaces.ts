@@ -100,7 +100,7 @@ Trackable.implement({
     latestStatus: t.field({
       type: StatusRecord,
       ...tracked.child(
-        "Newest entry of the status history, with its message and stack trace; null if the history is empty. Costs a request for each object: two for a history of 100 entries or more, and one for each page where the server has no offsets.",
+        "Newest entry of the status history, with its message and stack trace; null if the history is empty. Costs a request for each object: two for a history of 100 entries or more, and one for each page if the server has no offsets.",
         readLatestStatus,
       ),
     }),

@@ -20,7 +20,7 @@ export const LogChunk = objectType<LogWindow>("LogChunk", "A part of a log.", (t
   text: t.string(exposed("text", "Text. Invalid UTF-8 is replaced.")),
   lines: t.field(computedFrom(["String"], "The text in lines.", linesOf)),
   endCursor: t.string({
-    description: "Cursor of its end: the `after` of what follows.",
+    description: "Cursor of its end. Pass it as `after` to read the text that follows.",
     resolve: ({ endByte }) => formatCursor(endByte),
   }),
   hasMore: t.boolean(exposed("hasMore", "Whether more text followed.")),

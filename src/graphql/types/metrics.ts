@@ -138,7 +138,7 @@ const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
       type: ["Float"],
       ...exposedOrNull(
         "x",
-        "Value of the metric that the argument `x` names, in the record of each point; null where that has no finite number. The list is null without the argument, and if no record of this metric has it.",
+        "Value of the metric that the argument `x` names, in the record of each point; null if that has no finite number. The list is null without the argument, and if no record of this metric has it.",
       ),
       nullable: { list: true, items: true },
     }),
@@ -164,7 +164,9 @@ export const openMetrics = (resource: ExperimentResource) =>
 
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-/** The distinct names of an argument, created once for all fields with the argument. Throws `InputError` when they are too many or too long. */
+/**
+ * The distinct names of an argument, created once for all fields with the argument. Throws `InputError` if they are too many or too long.
+ */
 function setOfNames(names: readonly string[]): ReadonlySet<string> {
   const known = sets.get(names);
   if (known) return known;

@@ -84,7 +84,7 @@ async function readFolder(
   return { ...record, path, run };
 }
 
-/** Whether a folder is missing: known servers look up the run first, and respond with 400 when it has no such folder. */
+/** Whether a folder is missing: known servers look up the run first, and respond with 400 if the folder does not exist. */
 function nullIfNoFolder(error: unknown): null {
   if (error instanceof GatewayError && error.details.upstream?.status === 400) return null;
   throw error;

@@ -72,7 +72,7 @@ root.query(
   "project",
   lookUp(
     Project,
-    "A project by its id. Fields that follow from the id cost no request and are not checked. If the project does not exist, it is null with `NOT_FOUND` where a field of its record is selected; where only lists are, each of them is.",
+    "A project by its id. Fields that follow from the id cost no request and are not checked. If the project does not exist, it is null with `NOT_FOUND` if a field of its record is selected. If only lists are selected, each of them is null with `NOT_FOUND`.",
   ),
 );
 

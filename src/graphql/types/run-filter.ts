@@ -155,61 +155,61 @@ const when = <const Type extends InputType<PothosTypes> | [InputType<PothosTypes
 const MEMBERS = {
   // This member is not sent to the server.
   words: when("String", WORDS_DESCRIPTION, () => []),
-  names: when(["String"], "Display names (`name`), whole, of which the run has one.", set("name")),
+  names: when(["String"], "Complete display names (`name`). The run has one of them.", set("name")),
   notNames: when(
     ["String"],
-    "Display names (`name`), whole, of which the run has none.",
+    "Complete display names (`name`). The run has none of them.",
     set("name", "noneOf"),
   ),
-  statuses: when([RunStatusEnum], "Statuses, without `OTHER`, of which the run has one.", statuses("anyOf")),
+  statuses: when([RunStatusEnum], "Statuses except `OTHER`. The run has one of them.", statuses("anyOf")),
   notStatuses: when(
     [RunStatusEnum],
-    "Statuses, without `OTHER`, of which the run has none.",
+    "Statuses except `OTHER`. The run has none of them.",
     statuses("noneOf"),
   ),
-  phases: when([RunPhaseEnum], "Phases, without `UNKNOWN`, of which the run is in one.", phases),
+  phases: when([RunPhaseEnum], "Phases except `UNKNOWN`. The run is in one of them.", phases),
   rawStatuses: when(
     ["String"],
-    "Statuses as the service spells them (`rawStatus`), of which the run has one.",
+    "Statuses in the spelling of the service (`rawStatus`). The run has one of them.",
     set("status"),
   ),
-  users: when(["String"], "Login names, of which one is that of the creator.", set("user")),
-  notUsers: when(["String"], "Login names, of which none is that of the creator.", set("user", "noneOf")),
-  tags: when(["String"], "Tags, of which the run has at least one.", set("tags")),
-  allTags: when(["String"], "Tags, all of which the run has.", every("tags")),
-  notTags: when(["String"], "Tags, of which the run has none.", set("tags", "noneOf")),
+  users: when(["String"], "Login names. The creator has one of them.", set("user")),
+  notUsers: when(["String"], "Login names. The creator has none of them.", set("user", "noneOf")),
+  tags: when(["String"], "Tags. The run has at least one of them.", set("tags")),
+  allTags: when(["String"], "Tags. The run has all of them.", every("tags")),
+  notTags: when(["String"], "Tags. The run has none of them.", set("tags", "noneOf")),
   createdAt: when(TimeRange, "Time of creation.", timeConditions("createdAt")),
   updatedAt: when(TimeRange, "Time of the last change.", timeConditions("updatedAt")),
   startedAt: when(TimeRange, "Time of the start.", timeConditions("startedAt")),
   finishedAt: when(TimeRange, "Time of the end.", timeConditions("finishedAt")),
   builds: when(
     ["ID"],
-    "Build jobs by id or name, of which the run uses one.",
+    "Build jobs by id or name. The run uses one of them.",
     ids("build", BuildJob.kind),
     "build_job",
   ),
   notBuilds: when(
     ["ID"],
-    "Build jobs by id or name, of which the run uses none.",
+    "Build jobs by id or name. The run uses none of them.",
     ids("build", BuildJob.kind, "noneOf"),
     "build_job",
   ),
   groups: when(
     ["ID"],
-    "Groups by id or name, of which one has the experiment. One of the type `selection` stands alone, and only in a list of a project.",
+    "Groups by id or name. One of them has the experiment. A group of the type `selection` must be the only one, and only in a list of a project.",
     ids("group", Group.kind),
     "experiment_group",
   ),
   notGroups: when(
     ["ID"],
-    "Groups by id or name, of which none has the experiment.",
+    "Groups by id or name. None of them has the experiment.",
     ids("group", Group.kind, "noneOf"),
     "experiment_group",
   ),
-  metrics: when([MetricFilter], "Bounds of latest metrics, all of which must match.", metrics, "last_metric"),
+  metrics: when([MetricFilter], "Bounds of latest metrics. All of them must match.", metrics, "last_metric"),
   parameters: when(
     [ParameterFilter],
-    "Values or bounds of parameters, all of which must match.",
+    "Values or bounds of parameters. All of them must match.",
     parameters,
     "declarations",
   ),
@@ -287,7 +287,7 @@ export function divide(filter: RunFilter | null | undefined, filtered: Filtered,
 
 /**
  * Reads the groups in a query and checks that they are not selections, whose experiments were chosen by a user. Servers do not support
- * selections in a query: the experiments would be missing silently. Throws `InputError`.
+ * selections in a query, and would silently omit their experiments. Throws `InputError`.
  */
 export function checkGroups(
   request: Pick<ListRequest, "group" | "conditions">,

@@ -143,7 +143,7 @@ function orderOf(given: typeof RunOrder.$inferInput | null | undefined, run: Row
   return { order: `${ORDERS[by.field]}_${direction}` satisfies Order };
 }
 
-/** The arguments of a list that say which runs it has. */
+/** The arguments of a list that determine its runs. */
 export const selectionArgs = {
   filter: arg.field({ type: RunFilterInput, description: "Conditions that the runs meet." }),
   query: arg.string({
@@ -189,8 +189,8 @@ interface ReadList {
 }
 
 /**
- * Prepares a list of runs: as the server lists it, with the conditions and the order that the gateway applies itself. Reads the groups of the
- * filter. Throws `InputError` and `GatewayError` for what the runs or the server lack.
+ * Prepares a list of runs: as the server lists it, with the conditions and the order that the gateway applies itself. Reads the groups of
+ * the filter. Throws `InputError` and `GatewayError` for arguments that the runs or the server do not support.
  */
 export async function prepareList(
   { list: { target, endpoint }, address, listedIn, narrowing }: Omit<ReadList, "prefetch" | "isOnlySummary">,

@@ -20,7 +20,7 @@ import { finite } from "./series.ts";
 
 /* Scans: the gateway tests the rows of a list itself if the server cannot apply a filter. */
 
-/** Long texts of rows as a search by words compares them, so that those of a row are folded once for all fields of an operation. */
+/** Long strings of rows in folded form, for searches by words. Each is folded once for all fields of an operation. */
 export type FoldedRows = WeakMap<object, readonly string[]>;
 
 /** Tests a row in steps, because its values may be long. */
@@ -184,15 +184,15 @@ const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
   finishedAt: "finished_at",
 };
 
-/** The number that bounds are compared with: of a time its milliseconds; null if there is none. */
+/** The number that bounds are compared with: milliseconds for a time; null if there is none. */
 function measureOf(key: Condition["key"], value: unknown): number | null {
   const isTime = ROW_KEYS[key]?.endsWith("_at") ?? false;
   return finite(isTime && typeof value === "string" ? millisecondsOf(value) : value);
 }
 
 /**
- * Returns the conditions that the server's query language cannot express, so that the gateway must test them. Throws `GatewayError` if the
- * rows of this server's lists lack the keys, and `InputError` when the conditions are too long.
+ * Returns the conditions that the server's query language cannot express, so the gateway must test them. Throws `GatewayError` if the rows
+ * of this server's lists lack the keys, and `InputError` if the conditions are too long.
  */
 export function comparedOf(
   conditions: readonly Condition[],

@@ -12,7 +12,7 @@ export interface Series {
   readonly steps: readonly number[] | null;
   readonly times: readonly (string | null)[];
   readonly values: readonly (number | null)[];
-  /** The values of the metric `x` in the same records; null if none was requested, or no record has it. */
+  /** The values of the metric `x` in the same records; null if it was not requested, or no record has it. */
   readonly x: readonly (number | null)[] | null;
 }
 
@@ -46,7 +46,7 @@ export function* asMetric(raw: unknown): Steps<unknown> {
   if (value !== null || typeof raw !== "object" || raw === null || isRawJSON?.(raw)) return value ?? raw;
   const rounded = new Map<PropertyKey, unknown>();
   let seen = 0;
-  // Not `for … in` for a list, which would make a string of each index first.
+  // `for … in` would create a string of each index of a list first.
   for (const key of Array.isArray(raw) ? raw.keys() : Object.keys(raw)) {
     if (++seen % VALUES_STRIDE === 0) yield;
     const inner: unknown = Reflect.get(raw, key);

@@ -35,15 +35,15 @@ import { type CommandResult, orError, resultFields } from "./command-outcome.ts"
 import { forceArg, hasFinished, readFresh, STOPS } from "./run-mutations.ts";
 
 /*
- * Root fields for runs of any kind: the look-up, and a mutation of several runs for each command that all kinds have. The command can fail for
- * some of the runs.
+ * Root fields for runs of any kind: the lookup, and a mutation of several runs for each command that all kinds have. The command can fail
+ * for some of the runs.
  */
 
 interface ManyCommand {
   readonly endpointOf: (row: Row) => Command<RunAddress, undefined> | undefined;
   /** The command for several experiments of a project in one request. */
   readonly forMany?: Command<ProjectAddress, undefined, readonly string[]>;
-  /** Whether the command is not sent for a run, because of its state. If absent, the runs need not be read. */
+  /** Whether the command is not sent for a run, because of its state. If absent, the runs are not read first. */
   readonly isLeft?: ((run: RunResource) => boolean) | undefined;
   /** The `uuid` that the run must have. */
   readonly ifUuid?: string | null | undefined;
@@ -84,8 +84,8 @@ function groupsOf(all: Iterable<RunResource>, { forMany }: ManyCommand, { server
 }
 
 /**
- * Sends a command for each run concurrently, or once for many runs. Returns a result for each id, in the order of the ids. A command for many
- * runs ignores ids that do not exist, so that their records are read first. Records are also read first if `isLeft` may skip a run.
+ * Sends a command for each run concurrently, or once for many runs. Returns a result for each id, in the order of the ids. A command for
+ * many runs ignores ids that do not exist, so their records are read first. Records are also read first if `isLeft` may skip a run.
  */
 async function sendToEach(
   ids: readonly string[],
@@ -96,7 +96,7 @@ async function sendToEach(
   const { forMany, isLeft, ifUuid, keys, after = unread } = command;
   if (ids.length < 1 || ids.length > MAX_IDS)
     throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
-  // A name with the number of a group is verified by itself: it may be wrong, and another spelling of the same run right.
+  // A name with the number of a group is verified by itself: it may be wrong, while another spelling of the same run is correct.
   const distinct = new Map<string, RunResource>();
   const named = ids.map((id, index) => {
     const run = resolveRunId(`ids[${index}]`, id);

@@ -62,7 +62,7 @@ const DataReference = objectType<{ readonly name: string; readonly value: unknow
     version: t.field(
       computedFrom(
         "String",
-        "Version that the run has recorded, such as a hash; as JSON if it is no text.",
+        "Version that the run has recorded, such as a hash; as JSON if it is not a string.",
         ({ value }, _, context) => textOf(value, context),
       ),
     ),
@@ -115,7 +115,7 @@ const RunConfig = builder.objectRef<ByName>("RunConfig").implement({
   }),
 });
 
-/** The field `config` of a run. Text is parsed only when the field is selected. */
+/** The field `config` of a run. A string is parsed only when the field is selected. */
 export const runConfig = (description: string) => ({
   type: RunConfig,
   ...computed(["config"], description, ({ config }, _, _args, context) =>
@@ -125,7 +125,7 @@ export const runConfig = (description: string) => ({
 
 const STRATEGIES = {
   RESTART: "Run again from the beginning.",
-  RESUME: "Continued where the original ended.",
+  RESUME: "Continued from the end of the original.",
   COPY: "Run again with a copy of the original's outputs.",
   OTHER: "One that this schema does not know.",
 } as const;
@@ -149,14 +149,14 @@ export const cloneableFields = <R extends CloneableRecord>(
     reference(
       "original",
       target,
-      "The run that it was restarted, resumed or copied from; null if it is no clone, or the original was deleted.",
+      "The run that it was restarted, resumed or copied from; null if it is not a clone, or the original was deleted.",
     ),
   ),
   cloningStrategy: t.field({
     type: CloningStrategyEnum,
     ...computed(
       ["cloning_strategy"],
-      "How it was created from its original; null if it is no clone.",
+      "How it was created from its original; null if it is not a clone.",
       ({ cloning_strategy }) => cloningStrategyOf(cloning_strategy),
     ),
   }),

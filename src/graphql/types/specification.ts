@@ -5,10 +5,7 @@ import { MAX_TEXT_LENGTH, parseYaml } from "../../rest/api/run-config.ts";
 import type { Context } from "../core/context.ts";
 import { quote } from "../core/ids.ts";
 
-/*
- * Specifications of new runs. The server ignores, or crashes at, much of what is wrong with one, so that it is checked before anything is
- * sent.
- */
+/* Specifications of new runs. The server ignores many mistakes in them or crashes, so they are checked before anything is sent. */
 
 type Specification = Readonly<Record<string, unknown>>;
 
@@ -19,7 +16,7 @@ export interface SpecificationInput {
 
 export const ONE = "expected `specification` or `specificationText`";
 
-/** The written specification and its parsed value. Throws `InputError` unless there is exactly one, with the right kind and sections. */
+/** The written specification and its parsed value. Throws `InputError` unless there is exactly one, with the correct kind and sections. */
 export async function specificationOf(
   kind: string,
   { specification, specificationText: text }: SpecificationInput,
@@ -42,11 +39,11 @@ export async function specificationOf(
   checkSections(kind, parsed, refused);
   const unsupported = read?.firstUnsupported() ?? null;
   if (unsupported !== null) throw refused(`expected YAML that the server can read, got ${unsupported}`);
-  // The parser has checked a text.
+  // The parser has checked a string.
   const size = read ? 0 : JSON.stringify(parsed).length;
   if (size > MAX_TEXT_LENGTH)
     throw refused(`expected at most ${MAX_TEXT_LENGTH} characters of JSON, got ${size}`);
-  /** Throws where values of the text would be sent, of which the server reads some otherwise. */
+  /** Throws if values of the YAML would be sent that the server may read differently. */
   const requireUnambiguous = (key: string | null, cause: string): void => {
     const scalar = read?.firstAmbiguous(key) ?? null;
     if (scalar !== null)
@@ -65,7 +62,7 @@ const SECTIONS: Readonly<
   group: { oneOf: ["run", "build"], required: ["hptuning"], refused: [] },
 };
 
-/** Throws for sections that the server ignores, refuses or crashes on. */
+/** Throws for sections that the server ignores, rejects or crashes on. */
 function checkSections(kind: string, parsed: Specification, refused: (issue: string) => Error): void {
   const { oneOf = [], required = [], refused: others = [] } = SECTIONS[kind] ?? {};
   if (!oneOf.some((section) => parsed[section] != null))
@@ -91,12 +88,12 @@ async function parseText(text: string, refused: (issue: string) => Error, contex
   }
 }
 
-/** The errors of the parser. Others end the operation. */
+/** The errors of the parser. All other errors end the operation. */
 const PARSE_ERRORS = [SyntaxError, RangeError, ReferenceError, TypeError] as const;
 
 /**
- * The specification of a build in the form of this server: release 0.2 has the image in a section `build`, release 0.4 at the top. As
- * written if it has that form.
+ * The specification of a build in the format of this server. Release 0.2 has the image in a section `build`, release 0.4 at the top level.
+ * Returns it unchanged if it has that format.
  */
 export async function buildSpecification(given: SpecificationInput, context: Context): Promise<unknown> {
   const { parsed, written, requireUnambiguous } = await specificationOf("build", given, context);
@@ -110,20 +107,20 @@ export async function buildSpecification(given: SpecificationInput, context: Con
     );
   requireUnambiguous(null, "the server takes another form of build");
   const head = { version: version ?? 1, kind };
-  // Safe: a nested form has a section `build`, which was checked to be an object.
+  // Safe: a nested specification has a section `build`, which was checked to be an object.
   return buildSection === null ? { ...(build as object), ...head } : { ...head, [buildSection]: top };
 }
 
-/** The parameters of a specification, with the given ones in place of those of the same name. */
+/** The parameters of a specification. Given parameters replace those of the same name. */
 export const mergeParameters = (
   { declarations }: Specification,
   given: Readonly<Record<string, unknown>>,
 ): Specification => ({ ...(isObject(declarations) && declarations), ...given });
 
-/** Begins a string that stands for a number. Random, so that no other string begins with it. */
+/** Prefix of a string that stands for a number. It is random, so that no other string begins with it. */
 const EXPONENT_MARK = randomUUID();
 
-/** JSON that YAML 1.1 reads as the same value: exponents need a dot, and control characters and its other line breaks an escape. */
+/** JSON that YAML 1.1 parses as the same value: exponents need a dot, and control characters and its other line breaks an escape. */
 export const yamlOf = (specification: object): string =>
   JSON.stringify(specification, (_, value: unknown) =>
     typeof value === "number" && /^-?\de/.test(`${value}`)

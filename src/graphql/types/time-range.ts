@@ -4,8 +4,8 @@ import { builder } from "../core/builder.ts";
 import { quote } from "../core/ids.ts";
 
 /*
- * Ranges of times in filters. The language of servers has days only, which begin at midnight in the server's time zone: a time of day narrows
- * the list to days, of which the gateway tests the rows.
+ * Ranges of times in filters. The language of servers has only days, which begin at midnight in the server's time zone. For a time of day,
+ * the server narrows the list to days, and the gateway tests the rows.
  */
 
 builder.scalarType("DateTimeOrDay", {
@@ -29,7 +29,7 @@ export const TimeRange = builder.inputType("TimeRange", {
 
 const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** A day, or a time in milliseconds since 1970. Throws `InputError` for other texts. */
+/** A day, or a time in milliseconds since 1970. Throws `InputError` for other strings. */
 function boundOf(argument: string, text: string): string | number {
   if (isDay(text)) return text;
   const [, day = ""] = TIME.exec(text) ?? [];
@@ -62,7 +62,7 @@ function dayIn(timeZone: string, milliseconds: number): string {
 
 const nextDay = (day: string): string => utcDay(Date.parse(day) + 24 * HOUR);
 
-/** The conditions of a bound, if it is given: a day for the server, and a time for the gateway, unless the day says it all. */
+/** The conditions of a bound, if it is given: a day for the server, and a time for the gateway unless the day is sufficient. */
 function conditionsOf(
   condition: Omit<Condition, "operands">,
   bound: string | number | null,
@@ -80,7 +80,7 @@ function conditionsOf(
   ];
 }
 
-/** The conditions of a range, on a server with a time zone, if that is known. Throws `InputError` for a range without a time. */
+/** The conditions of a range. The time zone of the server is used if it is known. Throws `InputError` for a range without a time. */
 export const timeConditions =
   (key: Condition["key"]) =>
   (
@@ -90,7 +90,7 @@ export const timeConditions =
   ): readonly Condition[] => {
     const start = from == null ? null : boundOf(`${argument}.from`, from);
     const end = before == null ? null : boundOf(`${argument}.before`, before);
-    // Whether a day begins before a time is known by the server only.
+    // Only the server knows whether a day begins before a time.
     if (start !== null && end !== null && typeof start === typeof end && start >= end)
       throw new InputError(`${argument}: expected \`from\` before \`before\`, got ${from} and ${before}`);
     const lower = { argument: `${argument}.from`, key, operator: "atLeast" } as const;

@@ -15,7 +15,7 @@ import type { Context } from "../core/context.ts";
 
 const SLUG = /^[-\w]+$/;
 
-/** Known servers crash if a name is already used, but also after the change of a record that they cannot show. */
+/** Known servers crash if a name is already used, but also after the change of a record that they cannot return. */
 export const orTaken =
   (name: string | null | undefined) =>
   (error: unknown): never => {
@@ -43,7 +43,7 @@ type Change = InputShapeFromFields<ReturnType<typeof tagInputs>> & {
   readonly name?: string | null | undefined;
 };
 
-/** Throws `InputError` for a name that the upstream service would reject, and for tags by which no list could be filtered. */
+/** Throws `InputError` for a name that the upstream service would reject, and for tags that no filter could match. */
 export function checkChange({ name: newName, tags, addTags }: Change): void {
   if (newName != null && !SLUG.test(newName))
     throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(newName)}`);

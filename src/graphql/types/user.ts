@@ -102,7 +102,7 @@ const bookmarkableArgs = {
   ...offsetArgs,
 };
 
-/** Throws `GatewayError` if an empty list of bookmarks of a user shows only that the caller may not see them. */
+/** Throws `GatewayError` if an empty list of bookmarks of a user means only that the caller may not see them. */
 async function requireVisible(username: string, session: Session): Promise<void> {
   if (session.knownViewer() === username) return;
   const me = await readViewer(session);
@@ -245,7 +245,7 @@ root.mutation("login", {
   type: LoginPayload,
   description: "Exchanges user name and password for a token, which later requests send.",
   args: { input: arg.field({ type: LoginInput, required: true, description: "Credentials." }) },
-  // Prevents guessing passwords by aliases.
+  // Prevents password guessing with aliases.
   extensions: { maxPerOperation: 1 } satisfies FieldExtensions,
   resolve: (_, { input }, { session }) => session.send(user.login, {}, input),
 });

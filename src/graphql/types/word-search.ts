@@ -2,21 +2,21 @@ import { InputError } from "../../errors.ts";
 import type { Steps } from "../core/steps.ts";
 import type { FoldedRows, IsMatch } from "./scan.ts";
 
-/* Search by words. Servers have no full-text search, so that the gateway searches the rows of a list. */
+/* Search by words. Servers have no full-text search, so the gateway searches the rows of a list. */
 
 const MAX_WORDS_LENGTH = 200;
 
 /** Matches more than 30 consecutive combining marks. The excess is removed, because normalization sorts marks in quadratic time (UAX #15). */
 const EXCESS_MARKS = /(\p{M}{30})\p{M}+/gu;
 
-/** Maximum characters of a text that are searched. */
+/** Maximum characters of a string that are searched. */
 const MAX_TEXT = 20_000;
 
 /** Characters that are normalized at a time, and maximum characters of the result: a character can expand to eighteen. */
 const NORMALIZED_LENGTH = 1_000;
 const MAX_FOLDED = 3 * MAX_TEXT;
 
-/** Folds a text, so that equivalent letters are equal in a search. */
+/** Folds a string, so that equivalent letters are equal in a search. */
 function fold(text: string): string {
   const rest = text.slice(0, MAX_TEXT).replace(EXCESS_MARKS, "$1");
   let folded = "";
@@ -49,7 +49,7 @@ export function wordsTest(text: string | null | undefined, argument: string): Is
   };
 }
 
-/** Characters of the texts of a row from which on they are kept: to fold shorter ones again takes less than to keep them. */
+/** Length of a row's strings from which on they are cached, in characters. Folding shorter ones again is cheaper than caching them. */
 const MIN_KEPT = 1_000;
 
 function* foldedTextsOf(row: object, folded?: FoldedRows): Steps<readonly string[]> {
@@ -66,12 +66,12 @@ function* foldedTextsOf(row: object, folded?: FoldedRows): Steps<readonly string
   }
   if (characters < MIN_KEPT) return texts;
   folded?.set(row, texts);
-  // A character takes two bytes at most, as much as a charged byte stands for.
+  // A character takes at most two bytes, the memory that a charged byte represents.
   yield folded && characters;
   return texts;
 }
 
-/** The tags as one text, up to the searched length. A separator prevents words that span two tags. */
+/** The tags as one string, up to the searched length. A separator prevents matches across two tags. */
 function joined(tags: unknown): string {
   let text = "";
   for (const tag of Array.isArray(tags) ? tags : []) {

@@ -1,7 +1,7 @@
 import type { Steps } from "../../graphql/core/steps.ts";
 import type { Extension } from "../../graphql/types/export-urls.ts";
 
-/** A value of a table: null when there is none; a list or an object as JSON. */
+/** A value of a table: null if there is none; a list or an object as JSON. */
 export type Cell = unknown;
 
 /** Signs by which spreadsheets recognize a formula, full-width signs included. */
@@ -36,11 +36,13 @@ const QUOTED = /[",\r\n]/;
 const doubled = (text: string): string => text.split('"').join('""');
 const quoted = (text: string): string => (text === "" || QUOTED.test(text) ? `"${doubled(text)}"` : text);
 
-/** Characters of a text that are formatted without a pause. */
+/** Characters of a string that are formatted without a pause. */
 const LONG_CELL_LENGTH = 20_000;
 const SEPARATOR = /[;\t\r\n]/g;
 
-/** Formats a long string in steps. A step ends before a separator, because an executed text begins after one. Charges twice the length. */
+/**
+ * Formats a long string in steps. A step ends before a separator, because an executed formula begins after one. Charges twice the length.
+ */
 function* longCell(text: string): Steps<string> {
   yield 2 * text.length;
   const isQuoted = QUOTED.test(text);
@@ -66,7 +68,7 @@ const csvLine = (cells: readonly string[]): string => `${cells.join(",") || '""'
 
 export interface Format {
   readonly contentType: string;
-  /** The beginning of a file, by the names of its columns. */
+  /** The beginning of a file, from the names of its columns. */
   readonly head: (columns: readonly string[]) => string;
   /** Formats a cell of the column with this name; a long cell in steps. */
   readonly cellOf: (cell: Cell, column: string) => string | Steps<string>;

@@ -81,7 +81,7 @@ function valueOf(name: string, text: string, type: GraphQLInputType, hideSuggest
   if (value === undefined)
     throw new InputError(`${name}: expected JSON such as ${EXAMPLES[name]}, got ${quote(text)}`);
   const onError = (path: readonly (string | number)[], _: unknown, { message }: Error): never => {
-    // Without the value, which can be long.
+    // Removes the value from the message, because it can be long.
     const issue = message.replace(/, found .*$/s, "");
     throw new InputError(`${[name, ...path].join(".")}: ${issue}`);
   };

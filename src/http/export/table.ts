@@ -56,7 +56,7 @@ async function readRunPage(
   };
 }
 
-/** The oldest first, if the server can: then runs that begin during the export come last, and no run changes its position. */
+/** The oldest first, if the server supports it: then runs that begin during the export come last, and no run changes its position. */
 const defaultOrder = ({ server }: Context): RunListArgs["order"] =>
   server.profile.orders.CREATED_ASC ? { by: { field: "CREATED_AT" }, direction: "ASC" } : null;
 

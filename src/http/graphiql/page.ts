@@ -108,7 +108,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
   };
 }
 
-/** The sentences of a description that say what a mutation does, not when it can be sent. */
+/** The sentences of a description that explain the effect of a mutation, without those about when it can be sent. */
 const effectOf = (description: string): string =>
   description
     .split(/(?<=\.)\s/)

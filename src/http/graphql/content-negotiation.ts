@@ -12,7 +12,7 @@ export interface StreamForm {
   readonly isOlder: boolean;
 }
 
-/** `application/json;q=0.5`; the default weight is 1. */
+/** A media range of the header, such as `application/json;q=0.5`. The default weight is 1. */
 const weightOf = (range: string): number => Number(/;q=([\d.]+)/.exec(range)?.[1] ?? 1);
 
 /** Maximum media ranges that are read. Browsers send seven. */

@@ -89,8 +89,8 @@ export function parseObject(bytes: Buffer, chargeMemory: ChargeHeap): object {
 }
 
 /**
- * Checks the types of the parameters, and removes unknown parameters, whose names `onUnknown` receives: clients add parameters of their own,
- * such as Relay's `id`. Messages of errors do not repeat the caller's names and values.
+ * Checks the types of the parameters, and removes unknown parameters, whose names `onUnknown` receives. Clients add parameters of their
+ * own, such as Relay's `id`. Error messages do not repeat the caller's names and values.
  */
 export function checkParams(
   given: object,

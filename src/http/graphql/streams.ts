@@ -12,7 +12,7 @@ import { DONE, mapAsyncIterator } from "../../util/async-iterators.ts";
 interface Stream {
   readonly type: StreamForm["type"];
   readonly status: number;
-  /** Whether the stream has no end of its own, so that a drain must end it. */
+  /** Whether the stream has no end of its own, so a drain must end it. */
   readonly lasts: boolean;
   /** Called once when the first message is encoded, or when there will be no message. Until then the memory of a result stays charged. */
   readonly onEncoded?: () => void;
@@ -45,7 +45,7 @@ async function openYoga() {
   });
 }
 
-/** Writes messages as they come: the events of subscriptions, and incremental results. */
+/** Writes messages as they arrive: the events of subscriptions, and incremental results. */
 export function createStreams({ responseWriter, clock }: GatewayDependencies) {
   const loadYoga = lazy(openYoga);
   /** The responses of subscriptions, with functions that end them. */
@@ -126,7 +126,7 @@ type Messages = AsyncIterableIterator<object>;
 /** Time between two heartbeats of a multipart stream without events, in milliseconds. Yoga sends those of event streams. */
 const PART_HEARTBEAT_MS = 12_000;
 
-/** The messages of a subscription as Apollo's protocol has them: `{ payload }`, and `{}` as a heartbeat while there is none. */
+/** The messages of a subscription in Apollo's protocol: `{ payload }`, and `{}` as a heartbeat while there is none. */
 function withHeartbeats(messages: Messages, clock: Clock): Messages {
   let pending: Promise<IteratorResult<object>> | null = null;
   let [isReady, wake] = [false, (): void => {}];

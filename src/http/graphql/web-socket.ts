@@ -187,7 +187,7 @@ class Client extends WebSocket {
    * `graphql-ws` would write the error to the console. A client that reads none of its messages for a while is disconnected.
    */
   override send(message: string, done?: unknown): void {
-    // A pong need not repeat the payload of its ping, which may be long.
+    // A pong without the payload of its ping is valid. The payload may be long.
     const text = message.startsWith(PONG_START) ? PONG : message;
     const bytes = Buffer.byteLength(text) + MESSAGE_OVERHEAD_BYTES;
     if (this.#unread === 0) this.#watchReader();
@@ -234,7 +234,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
     maxFragments: Math.ceil(config.MAX_BODY_BYTES / 16_000),
     maxBufferedChunks: Math.ceil(config.MAX_BODY_BYTES / 250),
     perMessageDeflate: false,
-    // One message per tick of the event loop, so that a client that sends many messages at once does not delay other clients.
+    // One message per tick of the event loop, so that a client that sends many messages in a burst does not delay other clients.
     allowSynchronousEvents: false,
     ...CLOSING,
   });
@@ -267,7 +267,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
       },
       onSubscribe: ({ extra, subscriptions }, id, { query, ...params }) => {
         const client = extra.socket as Client;
-        // Safe: `graphql-ws` calls `onSubscribe` in the same tick as the message, so that the last scan is the scan of this message.
+        // Safe: `graphql-ws` calls `onSubscribe` in the same tick as the message, so the last scan is the scan of this message.
         const { received } = client;
         if (id.length > MAX_MESSAGE_ID_LENGTH)
           return [

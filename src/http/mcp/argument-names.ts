@@ -8,8 +8,8 @@ import {
 } from "graphql";
 
 /**
- * An error whose message begins with the argument of the tool, `project: expected …`, where that of GraphQL begins with the argument of the
- * field, `id: expected …`. An argument that is no variable of the document keeps its name.
+ * An error whose message begins with the argument of the tool (`project: expected …`) instead of the argument of the field (`id: expected
+ * …`). An argument that is not a variable of the document keeps its name.
  */
 export function withToolArgument(
   error: GraphQLFormattedError,

@@ -35,7 +35,7 @@ import {
   toToolResult,
 } from "./tools.ts";
 
-/** Maximum size of the GraphQL result of a tool, in bytes. An agent reads all of the result: about 25,000 tokens. */
+/** Maximum size of the GraphQL result of a tool, in bytes. An agent reads all of it: about 25,000 tokens. */
 const MAX_TOOL_BYTES = 100_000;
 
 /** Maximum length of a name that an error repeats, in characters. */
@@ -45,7 +45,7 @@ const MAX_REPEATED = 200;
 const INSTRUCTIONS = [
   "Records of machine-learning runs: experiments, jobs, build jobs, groups, users, and the nodes of the cluster.",
   "An `id` is a global id or a `reference` from another result: ada.mnist (project), ada.mnist.experiments.42, ada.mnist.groups.1, ada.mnist.jobs.3, ada.mnist.builds.7. Where only one kind is meant, ada.mnist.42 does.",
-  "Results have `data`, and `errors` with a message and `extensions.code` where something could not be read.",
+  "Results have `data`, and `errors` with a message and `extensions.code` if something could not be read.",
 ].join(" ");
 
 /** Further instructions about single tools, by the name of the tool. */
@@ -62,7 +62,7 @@ const SDL = {
   mimeType: "application/graphql",
 };
 
-/** Creates the handler of `/mcp`. No sessions: any replica answers any message. */
+/** Creates the handler of `/mcp`. There are no sessions, so any replica can answer any message. */
 export async function createMcpHandler(dependencies: GatewayDependencies): Promise<Execute> {
   const { schema, engine, config } = dependencies;
   const types: readonly ToolType[] = config.MCP === "write" ? ["query", "mutation"] : ["query"];
@@ -73,7 +73,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     ...(isOpen ? types.map((type) => toolOfOwnDocuments(type, shown !== null, config.MAX_TOKENS)) : []),
     ...(shown && isOpen ? [toolOfSchema(shown)] : []),
   ];
-  // Of several tools with one name the last counts.
+  // If several tools have the same name, the last one counts.
   const tools = new Map(all.map((tool) => [tool.definition.name, tool]));
   const sdl = shown && printPlain(schema).trimEnd();
   const capabilities = { tools: {}, ...(sdl !== null && { resources: {} }) };
@@ -120,7 +120,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     const { requestId, caller } = scope;
     const { req: request } = response;
     const execute: RunOperation = async (params, type, document) => {
-      // Arguments that are strings of JSON have been parsed, and take memory of their own.
+      // Arguments that are strings of JSON have been parsed, and use additional memory.
       dependencies.memoryBudget.charge(scope, estimateHeapBytes([params, type]));
       const operation = openOperation(dependencies, request, scope);
       const result = await operation.run(() => executeOperation(operation, params, type));
@@ -148,7 +148,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
   };
 }
 
-/** Matches the headers that belong to the protocol. The SDK gets no others, such as the token. */
+/** Matches the headers that belong to the protocol. The SDK does not receive others, such as the token. */
 const PROTOCOL_HEADERS = /^(?:accept|content-type|mcp-.*)$/;
 
 /** The headers for the SDK. The SDK requires clients to accept event streams as well, although no response is an event stream. */
@@ -168,7 +168,7 @@ export async function answerMessage(
   headers: IncomingHttpHeaders,
   open: () => Server,
 ): Promise<Response> {
-  // The SDK takes some milliseconds for a message, so that each message has a tick of its own.
+  // The SDK takes some milliseconds for a message, so each message has its own tick.
   await yieldToEventLoop();
   const request = new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
   // Some clients send null instead of omitting the arguments.

@@ -74,7 +74,7 @@ function objectOf(
   };
 }
 
-/** The first sentence of a description. Agents read the descriptions of all tools; graphql_schema shows the full text. */
+/** The first sentence of a description. Agents read the descriptions of all tools; graphql_schema returns the full description. */
 export const firstSentence = (description: string): string => description.split(/(?<=[.?!]) +/, 1).join("");
 
 /** Adds the description of an argument or field, which is more specific than the description of its type, and the default. */
@@ -103,7 +103,7 @@ function schemaOf(type: GraphQLInputType): ValueSchema {
   return described(objectOf(fields), firstSentence(type.description ?? ""));
 }
 
-/** Descriptions of the arguments and input fields that variables are given to, by variable. The first use counts. */
+/** Descriptions of the arguments and input fields for which variables are used, by variable. The first use counts. */
 function describeVariables(schema: GraphQLSchema, document: DocumentNode): ReadonlyMap<string, string> {
   const descriptions = new Map<string, string>();
   const typeInfo = new TypeInfo(schema);

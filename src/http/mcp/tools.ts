@@ -31,7 +31,7 @@ import {
   type ValueSchema,
 } from "./input-schema.ts";
 
-/** The types of operations that a tool can execute. A tool has one result, so that it cannot subscribe. */
+/** The types of operations that a tool can execute. A tool has one result, so it cannot subscribe. */
 export type ToolType = "query" | "mutation";
 
 /**
@@ -84,8 +84,8 @@ export async function callTool(
 const failed = (text: string): CallToolResult => ({ content: [{ type: "text", text }], isError: true });
 
 /**
- * Removes nulls, because models send null for arguments that they do not set. Within an argument null may clear a value, so that it is
- * removed there only for fields with a default.
+ * Removes nulls, because models send null for arguments that they do not set. Within an argument null may clear a value, so it is removed
+ * there only for fields with a default.
  */
 function withoutNulls(
   given: Input,
@@ -163,15 +163,15 @@ export function toToolResult(result: ExecutionResult, document?: DocumentNode): 
 }
 
 /**
- * Creates a tool for each operation of the trusted documents, or of the shipped operations. Skips operations of other types, operations
+ * Creates a tool for each operation of the trusted documents, or of the bundled operations. Skips operations of other types, operations
  * without a name or with a name that hosts reject, documents that cannot be parsed, and the sign-in, because an agent should not have a
- * password. Also skips shipped mutations of several fields, which are examples for people, and the shipped comparison of two runs.
+ * password. Also skips bundled mutations of several fields, which are examples for people, and the bundled comparison of two runs.
  */
 export async function readTools(
   { schema, rename, config: { TRUSTED_DOCUMENTS: trusted } }: GatewayDependencies,
   types: readonly ToolType[],
 ): Promise<Tool[]> {
-  /** The text of each document, and the parameters of a request for it. */
+  /** The source of each document, and the parameters of a request for it. */
   const texts: (readonly [string, OperationParams])[] = trusted
     ? [...trusted].map(([documentId, text]) => [text, { documentId }])
     : shippedOperations(rename).map(({ text }) => [text, { query: text }]);
@@ -201,7 +201,10 @@ export async function readTools(
 /** Maximum length of the name of a tool that OpenAI, Gemini and Claude accept. */
 const MAX_TOOL_NAME_LENGTH = 64;
 
-/** Whether an operation is an example for people. `TwoExperiments` shows aliases; agents compare any number of runs with `CompareExperiments`. */
+/**
+ * Whether an operation is an example for people. `TwoExperiments` demonstrates aliases. Agents compare any number of runs with
+ * `CompareExperiments`.
+ */
 const isForPeople = (node: OperationDefinitionNode): boolean =>
   node.name?.value === "TwoExperiments" || (node.operation === "mutation" && rootFieldsOf(node).length > 1);
 
@@ -255,7 +258,7 @@ const DESCRIPTIONS: Readonly<Record<ToolType, string>> = {
     "Runs a GraphQL mutation, which changes or deletes records. An error with `outcome: unknown` says that the change may have been made: read before it is repeated.",
 };
 
-/** The tool that runs a document of the agent's own. `hasSchema`: beside it is the tool that shows the schema. */
+/** The tool that runs a document written by the agent. `hasSchema`: whether the tool that shows the schema exists as well. */
 export function toolOfOwnDocuments(type: ToolType, hasSchema: boolean, maxTokens: number): Tool {
   const firstStep = hasSchema ? " Look at the types in question with graphql_schema first." : "";
   const description = DESCRIPTIONS[type] + firstStep;
@@ -264,7 +267,7 @@ export function toolOfOwnDocuments(type: ToolType, hasSchema: boolean, maxTokens
     definition: { name: `graphql_${type}`, description, inputSchema, annotations: ANNOTATIONS[type] },
     call: (input, execute) => {
       const params = checkParams(input);
-      // A document that cannot be read, or is too long to be run, does nothing.
+      // A document that cannot be parsed, or is too long to be run, does nothing.
       const document = parsed(params.query ?? "", maxTokens);
       return document && signsIn(document) ? failed(NO_SIGN_IN) : execute(params, type);
     },

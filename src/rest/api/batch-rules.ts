@@ -6,20 +6,20 @@ import type { RunAddress } from "./reference.ts";
 
 export type Query = Readonly<Record<string, string>>;
 
-/** One read of a run, with what decides whether it can be batched. */
+/** One read of a run, with the details that determine whether it can be batched. */
 export interface RunRead {
   readonly at: RunAddress;
   readonly query?: Query | undefined;
-  /** Keys of the record that are needed; all of them when absent. */
+  /** Keys of the record that are needed. If absent, all keys. */
   readonly keys?: readonly PropertyKey[];
-  /** The group of an experiment, when known. */
+  /** The group of an experiment, if it is known. */
   readonly group?: RunAddress | null;
 }
 
-/** Finds the response for one read in a list; undefined when the list does not contain it. */
+/** Finds the response for one read in a list; undefined if the list does not contain it. */
 export type Find = (read: RunRead) => unknown;
 
-/** One list request that covers several reads, and how to find the response for each in it. */
+/** One list request that covers several reads, and a function that finds the response of each in it. */
 export interface ListRead {
   readonly endpoint: Get<RunAddress, unknown>;
   readonly at: RunAddress;
@@ -38,7 +38,7 @@ export interface BatchRule {
 
 const NO_SIZE = { size: null, maxSize: null };
 
-/** Batches reads of records by the list's id filter, provided that list items have the keys that are needed. */
+/** Batches reads of records by the list's id filter, if list items have the needed keys. */
 export function byIds<R extends { readonly id: number }>(
   endpoint: Get<RunAddress, R>,
   list: Get<Pick<RunAddress, "owner" | "project">, Page<R>>,
@@ -89,7 +89,7 @@ export function byGroup(
       find: (answer) => {
         // Safe, as above.
         const { results, next, count } = answer as Page<MetricRecord>;
-        // With a next page an experiment may have more; a record without an experiment could belong to any of them.
+        // If there is a next page, an experiment may have more. A record without an experiment could belong to any of them.
         const isWhole = !next && (count ?? 0) <= results.length;
         return isWhole && results.every(({ experiment }) => experiment != null)
           ? pagesOf(results)

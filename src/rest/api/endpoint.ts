@@ -14,13 +14,13 @@ interface Endpoint<At, out Answer> {
   readonly path: string;
   readonly answer: Reader<Answer>;
   /**
-   * The endpoint's name in the section `optional` of profiles, which say whether a server has it. Null for endpoints in the service's
+   * The endpoint's name in the section `optional` of profiles, which determine whether a server has it. Null for endpoints in the service's
    * document.
    */
   readonly optional: { readonly name: string } | null;
-  /** The capability that needs it; null for one that every server should have, or that only saves requests. */
+  /** The capability that needs it; null for an endpoint that every server should have, or that only saves requests. */
   readonly capability: Capability | null;
-  /** Fills the path parameters. Throws `InputError` when a value could leave its segment. */
+  /** Fills the path parameters. Throws `InputError` if a value could escape its segment. */
   toPath(at: At): string;
 }
 
@@ -65,7 +65,7 @@ export interface Get<At, out Answer> extends Endpoint<At, Answer> {
   readonly method: "GET";
 }
 
-/** An endpoint that writes. `Body` is its JSON body; `undefined` when the document shows none. */
+/** An endpoint that writes. `Body` is its JSON body; `undefined` if the document defines none. */
 export interface Command<At, out Answer, in Body = undefined> extends Endpoint<At, Answer> {
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
   /** Whether the request is sent without the caller's token, as for login. */
@@ -73,7 +73,7 @@ export interface Command<At, out Answer, in Body = undefined> extends Endpoint<A
   /** Whether 404 also means that there is nothing to undo. */
   readonly undoes: boolean;
   readonly encode: (body: Body) => string | null;
-  /** The part of the body that no error message may contain. */
+  /** The part of the body that error messages must not contain. */
   readonly secretOf: (body: Body) => string | null;
 }
 
@@ -143,7 +143,7 @@ export function override<Same extends { readonly path: string }>(endpoint: Same,
 
 const SPELLING = /^(?:GET|POST|PUT|PATCH|DELETE) (?:(?:\w|\{\w+\})(?:[\w.-]|\{\w+\})*(?:\/|$))+$/;
 
-/** Checks an override of an endpoint. Returns what is wrong with it; null when it is valid. */
+/** Checks an override of an endpoint. Returns the issue; null if it is valid. */
 export function overrideIssue(endpoint: EndpointName, spelling: string): string | null {
   if (!SPELLING.test(spelling))
     return "expected a method and a path, such as POST superusers/revoke/{username}/";
@@ -162,7 +162,7 @@ export function overrideIssue(endpoint: EndpointName, spelling: string): string 
 
 const PATH_PARAMETER = /\{(\w+)\}/g;
 
-/** Creates the function that fills a template, which it splits once: literal parts and parameters alternate. */
+/** Creates the function that fills a template. It splits the template once: literal parts and parameters alternate. */
 function toPathOf<Path extends string>(path: Path) {
   const [start = "", ...rest] = path.split(PATH_PARAMETER);
   const parts = rest.flatMap((text, index) =>
@@ -171,20 +171,20 @@ function toPathOf<Path extends string>(path: Path) {
       : [],
   );
   return (at: PathParameters<Path>): string => {
-    // Joined at once: texts that wait to be joined are five objects, of each read that waits.
+    // Joining immediately saves memory: unjoined strings would be five objects for each waiting read.
     const filled = [start];
     for (const { name, after } of parts) filled.push(encodedSegment(name, at[name]), after);
     return filled.join("");
   };
 }
 
-/** Names of letters, digits and `-`, which need no check and no encoding. */
+/** Matches names of letters, digits and `-`, which need no check and no encoding. */
 const PLAIN = /^[\w-]{1,200}$/;
 
 const encodedSegment = (name: string, value: string): string =>
   PLAIN.test(value) ? value : encodeURIComponent(segment(name, value));
 
-/** Longest path parameter, in characters. The service's own names have at most 150. */
+/** Maximum length of a path parameter, in characters. The service's own names have at most 150. */
 const MAX_SEGMENT_LENGTH = 200;
 const OUTSIDE_A_SEGMENT = /[\s\p{C}/\\?#%]/u;
 
@@ -203,12 +203,15 @@ export function segment(name: string, value: string): string {
   return value;
 }
 
-/** Longest path, percent-encoded: servers refuse a request line above 4,094 bytes in the same way as a missing folder. */
+/**
+ * Maximum length of a path, percent-encoded. Servers reject a request line above 4,094 bytes with the same response as for a missing
+ * folder.
+ */
 const MAX_PATH_BYTES = 2_000;
-/** Backslashes, control characters and halves of surrogate pairs, which UTF-8 cannot encode. */
+/** Matches backslashes, control characters and halves of surrogate pairs, which UTF-8 cannot encode. */
 const NOT_PLAIN_CHARACTER = /[\\\p{Cc}\p{Cs}]/u;
 
-/** Whether a path is relative and leads to something below its folder. Known servers join paths unchecked. */
+/** Whether a path is relative and stays below its folder. Known servers join paths without a check. */
 export const isPlainPath = (path: string): boolean =>
   !NOT_PLAIN_CHARACTER.test(path) &&
   path.split("/").every((name) => name !== "" && name !== "." && name !== "..") &&

@@ -1,4 +1,4 @@
-/** Headers of upstream requests that the gateway sets itself, and hop-by-hop headers: no setting or propagator sets them. */
+/** Headers of upstream requests that the gateway sets itself, and hop-by-hop headers. Settings and propagators cannot set them. */
 export const RESERVED_HEADERS: ReadonlySet<string> = new Set(
   (
     "accept accept-encoding authorization connection content-encoding content-length content-type expect " +

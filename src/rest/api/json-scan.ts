@@ -6,17 +6,17 @@ import { isAscii } from "node:buffer";
  */
 export const MAX_NESTING = 200;
 
-/** The result of one pass over JSON before it is parsed. Without meaning for strings that are no JSON. */
+/** The result of one pass over JSON before it is parsed. It is meaningless for invalid JSON. */
 export interface JsonScan {
-  /** Upper estimate of the heap that the parsed value takes, in bytes. */
+  /** Upper bound of the heap size of the parsed value, in bytes. */
   readonly heapBytes: number;
   readonly isTooDeep: boolean;
   /**
-   * Start and end of each part that `JSON.parse` would reject or change, in order: `NaN`, `Infinity`, integers that a number
-   * does not keep, and values that are nested too deeply.
+   * Start and end of each part that `JSON.parse` would reject or change, in order: `NaN`, `Infinity`, integers that a number cannot
+   * represent, and values that are nested too deeply.
    */
   readonly replacements: readonly number[];
-  /** The JSON as a string, if all of it is ASCII: it need not be decoded again. */
+  /** The JSON as a string if all of it is ASCII, which avoids decoding it again. */
   readonly ascii: string | null;
 }
 
@@ -25,46 +25,49 @@ export interface JsonScan {
  * compares the estimate with the heap.
  */
 
-/** A slot of an object or list. */
+/** The sizes of a slot, and of an object or list. */
 const SLOT = 8;
 const OBJECT = 24;
-/** An object without named properties has room for four. */
+/** An object without named properties has four slots. */
 const UNNAMED_HEAP_BYTES = 32;
 const LIST = 48;
-/** Besides its characters, with their padding. */
+/** The size of a string without its characters, including their padding. */
 const STRING = 23;
-/** A number that is no small integer. In an object a small one as well, if another object has a fraction under the same name. */
+/**
+ * The size of a number that is not a small integer. A small one in an object takes as much if another object has a fraction under the same
+ * name.
+ */
 const NUMBER_HEAP_BYTES = 16;
-/** An integer that is kept as its digits, besides them. */
+/** The size of an integer that is stored as its digits, without them. */
 const DIGITS = 100;
-/** A name that is an index, such as `34`: it makes a list of at most 36 slots, or a hash table. */
+/** The size of a name that is an index, such as `34`: it creates a list of at most 36 slots, or a hash table. */
 const INDEX_HEAP_BYTES = 304;
-/** A name, besides its string, of an object if no other object has the same names in the same order: a hidden class. */
+/** The size of a name, without its string, in an object whose names no other object has in the same order: a hidden class. */
 const CLASS = 128;
-/** An object with more names is a hash table, which takes more for each name, and for itself. */
+/** An object with more names is a hash table, which has a fixed size and takes more for each name. */
 const HASHED = { above: 127, perName: 64, object: 128 };
 
 const [QUOTE, PLUS, COMMA, MINUS, DOT, ZERO, NINE, COLON] = [0x22, 0x2b, 0x2c, 0x2d, 0x2e, 0x30, 0x39, 0x3a];
 const [OPEN_LIST, BACKSLASH, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5c, 0x5d, 0x7b, 0x7d];
 const [SPACE, SMALL_A, SMALL_E, SMALL_U, SMALL_Z] = [0x20, 0x61, 0x65, 0x75, 0x7a];
 
-/** An integer that a number may not keep. */
+/** Matches an integer that a number may not represent. */
 const LONG_INTEGER = /^-?[1-9]\d{15,}$/;
-/** The fewest digits of one, and of an integer that takes more than its slot in a list. */
+/** The minimum digits of such an integer, and of one that takes more than its slot in a list. */
 const [LONG, LARGE] = [16, 10];
-/** The most digits of an index. */
+/** Maximum digits of an index. */
 const LONGEST_INDEX = 10;
 
 const NOT_A_NUMBER = /^(?:NaN|Infinity)$/;
 
-/** Of each object and list around the current one: how many names it has (the complement of that in an object), their bytes, their hash. */
+/** For each object and list around the current one: its number of names (the complement of it in an object), their bytes, their hash. */
 const counts = new Int32Array(MAX_NESTING + 1);
 const sizes = new Int32Array(MAX_NESTING + 1);
 const hashes = new Int32Array(MAX_NESTING + 1);
 
 /**
- * Hidden classes by the hash of their names, in order, and the number of the last scan that met each. A scan counts each of its classes
- * once, because those of earlier values may be gone. The hash is random, so that callers cannot choose names with one hash.
+ * Hidden classes by the hash of their names, in order, and the number of the last scan that found each. A scan counts each of its classes
+ * once, because those of earlier values may have been collected. The hash is random, so that callers cannot choose names with equal hashes.
  */
 const classes = new Int32Array(2 ** 16);
 const scans = new Int32Array(2 ** 16);
@@ -72,14 +75,14 @@ const [FACTOR, START] = [Math.floor(Math.random() * 2 ** 30) * 4 + 1, Math.floor
 let scan = 0;
 
 /**
- * Hidden classes that were met since V8 last removed unused ones, which it does in a full garbage collection. V8 makes no more than 1,536
- * out of one: further objects are hash tables, also those with equal names.
+ * Hidden classes that were found since V8 last removed unused ones, which it does in a full garbage collection. V8 creates at most 1,536
+ * from one class: further objects are hash tables, even if they have equal names.
  */
 let classCount = 0;
 const MAX_CLASSES = 1_000;
 let sinceCollection = new WeakRef({});
 let resetAt = 0;
-/** Responses and results can keep classes alive for about so long, in milliseconds. */
+/** How long responses and results can keep classes alive, approximately, in milliseconds. */
 const KEPT_MS = 60_000;
 
 function beginScan(): void {
@@ -93,9 +96,9 @@ function beginScan(): void {
   sinceCollection = new WeakRef({});
 }
 
-/** Scans JSON in UTF-8. One long function, because each response passes it: it takes less than half as long as parsing. */
+/** Scans JSON in UTF-8. It is one long function for speed, because it scans each response. It takes less than half as long as parsing. */
 export function scanJson(json: Buffer): JsonScan {
-  // A search in a string is ten times as fast as a loop.
+  // Searching a string is ten times as fast as a loop.
   const text = json.toString("latin1");
   const ascii = isAscii(json) ? text : null;
   const isNarrow = ascii !== null && !text.includes("\\u");
@@ -135,7 +138,7 @@ export function scanJson(json: Buffer): JsonScan {
       let end = text.indexOf('"', at);
       while (json[end - 1] === BACKSLASH && isEscaped(json, end)) end = text.indexOf('"', end + 1);
       if (end < 0) end = json.length;
-      // Strings of one character are always there.
+      // Strings of one character are preallocated.
       const length = end - at;
       heapBytes += length > 1 ? SLOT + STRING + (isNarrow ? length : sizeOf(json, at, end)) : SLOT;
       at = end + 1;
@@ -190,15 +193,15 @@ export function scanJson(json: Buffer): JsonScan {
   return { heapBytes, isTooDeep: deepStart >= 0, replacements, ascii };
 }
 
-/** Whether a number does not keep an integer. */
+/** Whether a number cannot represent an integer. */
 const isLost = (digits: string): boolean =>
   LONG_INTEGER.test(digits) && !Number.isSafeInteger(Number(digits));
 
-/** Besides its slots, what the names of an object take. */
+/** The heap size of the names of an object, without its slots. */
 function heapOfNames(names: number, nameBytes: number, hash: number): number {
   if (names === 0) return UNNAMED_HEAP_BYTES;
   const hashed = names > HASHED.above ? names * HASHED.perName + HASHED.object : 0;
-  // Two slots keep the last two.
+  // Two slots store the last two.
   const slot = hash >>> 16;
   const at = classes[slot] === hash ? slot : slot ^ 1;
   if (classes[at] === hash) {
@@ -228,7 +231,7 @@ function isEscaped(json: Buffer, quote: number): boolean {
 export const isDigit = (byte = 0): boolean => byte >= ZERO && byte <= NINE;
 const isLetter = (byte = 0): boolean => (byte | SPACE) >= SMALL_A && (byte | SPACE) <= SMALL_Z;
 
-/** Heap of the characters of a string: one byte each, or two if one of them has a code above 255, or may have one by an escape. */
+/** Heap size of the characters of a string: one byte each, or two if one of them has, or by an escape may have, a code above 255. */
 function sizeOf(json: Buffer, start: number, end: number): number {
   let characters = 0;
   let isWide = false;

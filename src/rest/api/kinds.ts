@@ -16,21 +16,19 @@ import * as records from "./records.ts";
 import { EXPERIMENT, type RunAddress, type Spelling } from "./reference.ts";
 
 /*
- * All kinds of record: one row each. A row has the endpoints of its section of the service's document, "Endpoints", in the
- * document's order and spelling, and what shared code needs to know about the kind. Profiles, the GraphQL kinds, their
- * lists, their common mutations and `runsUpdated` derive from the rows.
- *
- * Paths are relative to `{base_url}/api/v1/`; the document's {u} and {p} are {owner} and {project}. Three endpoints call
- * the record's id {experiment_id} or {job_id} there; here it is always {id}, so that every mutation works with every
+ * All kinds of record: one row each. A row has the endpoints of its section of the service's document, "Endpoints", in the document's order
+ * and spelling, and the details of the kind that shared code needs. Profiles, the GraphQL kinds, their lists, their common mutations and
+ * `runsUpdated` derive from the rows. Paths are relative to `{base_url}/api/v1/`; the document's {u} and {p} are {owner} and {project}.
+ * Three endpoints call the record's id {experiment_id} or {job_id} there; here it is always {id}, so that every mutation works with every
  * endpoint.
  */
 
-/** The body of an update, a restart or a creation. The profile says which keys a server takes. */
+/** The body of an update, a restart or a creation. The profile defines which keys a server accepts. */
 export type Revision = Readonly<Record<string, unknown>>;
 
 /** Endpoints by their names in profiles. */
 type Named = Readonly<Record<string, AnyEndpoint | undefined>>;
-/** Commands without body and answer. */
+/** Commands without a body and without a response. */
 type ActName = "delete" | "stop" | "startTensorboard" | "stopTensorboard" | "bookmark" | "unbookmark";
 
 /** A kind whose records profiles describe. */
@@ -45,12 +43,12 @@ export interface RecordKind {
 export interface RunKind<out R extends records.RunnableRecord = records.RunnableRecord> extends RecordKind {
   /** The name of its type, also in global ids. */
   readonly name: string;
-  /** Names of one of them, with its article, and of several, in descriptions. */
+  /** The noun for one of them, with its article, and for several, in descriptions. */
   readonly one: string;
   readonly many: string;
-  /** Replaces `many` where that alone would be unclear. */
+  /** Replaces `many` in places where it would be unclear. */
   readonly manyInFull?: string;
-  /** How references to it are spelled, and the id in examples of them. */
+  /** The spelling of references to it, and the id in examples of them. */
   readonly reference: Spelling;
   readonly example: string;
   /** The endpoints of the document that several kinds have. A kind can have others. */
@@ -116,7 +114,7 @@ export const user = {
   me: get("users/", records.User),
 };
 
-/** The body of a command for several records of a project, whose ids are texts of digits. */
+/** The body of a command for several records of a project, whose ids are strings of digits. */
 const ids = () => ({ body: (given: readonly string[]) => `{"ids": [${given.join(", ")}]}` });
 
 const E = `${P}/experiments` as const;
@@ -124,7 +122,7 @@ const J = `${P}/jobs` as const;
 const B = `${P}/builds` as const;
 const G = `${P}/groups` as const;
 
-/** The kinds of run, by what profiles call the section of their endpoints. */
+/** The kinds of run, by the names of their sections in profiles. */
 export const runs = {
   experiment: {
     name: "Experiment",
@@ -292,7 +290,7 @@ export const project = {
   },
 } as const;
 
-/** The rows of all kinds of run, each checked by the compiler to be complete. */
+/** The rows of all kinds of run. The compiler checks that each is complete. */
 export const runKinds: readonly RunKind[] = Object.values(runs);
 
 /** The endpoint that lists a kind of run; undefined without one. */
@@ -322,5 +320,5 @@ export const sections: Readonly<Record<string, Readonly<Record<string, AnyEndpoi
 /** The name of a type as fields spell it: `buildJob`. */
 export const uncapital = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
 
-/** `a job, a build job or a group` */
+/** Joins names: `a job, a build job or a group`. */
 export const either = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]*)$/, " or $1");

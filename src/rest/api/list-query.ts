@@ -36,8 +36,8 @@ export function listQuery(profile: Profile, request: ListRequest): Query {
 }
 
 /**
- * The keys of rows by which a server sorts a list: the requested one, and the dates that the profile names besides. The order
- * of a server of which the profile says nothing is taken for one by dates.
+ * The keys of rows by which a server sorts a list: the requested one, and the additional dates of the profile. An unknown order is assumed
+ * to be by dates.
  */
 export function sortKeys(
   { orders, metricOrders }: Profile,
@@ -53,8 +53,8 @@ export function sortKeys(
 }
 
 /**
- * The group for the list's own parameter, and the conditions that are left for the filter. The parameter finds the experiments
- * of any group; the filter only those that a group has started, not those that somebody chose for it.
+ * The group for the list's own parameter, and the remaining conditions for the filter. The parameter finds the experiments of any group.
+ * The filter finds only those that a group has started, not those that a user chose for it.
  */
 export function splitGroup(
   { filters }: Profile,
@@ -77,7 +77,7 @@ function metricOrderQuery(
   checkLength(METRIC_ARGUMENT, name);
   if (language !== null && COLUMNS.has(name))
     throw refused(METRIC_ARGUMENT, "a name that the server has no column of its own for", name);
-  // Servers ignore an order that they cannot read.
+  // Servers ignore an order that they cannot parse.
   if (!/^(?=.*\p{L})[\p{L}\p{Nd}_-]+$/u.test(name) || /^-|__|[_-]$/.test(name)) {
     const expected = "a name that the server can sort by: letters, digits, - and single _ in between";
     throw refused(METRIC_ARGUMENT, expected, name);
@@ -87,7 +87,10 @@ function metricOrderQuery(
   );
 }
 
-/** Longest filter or name, in characters, since servers limit their URLs. A list in a filter has no more values. */
+/**
+ * Maximum length of a filter or name, in characters, because servers limit their URLs. It is also the maximum number of values of a list in
+ * a filter.
+ */
 export const MAX_QUERY_LENGTH = 2_000;
 
 export function checkLength(
@@ -113,8 +116,8 @@ function filterOf(
 }
 
 /**
- * Databases put missing values first in a descending order, and nulls and texts such as "NaN" in an ascending one: runs without a
- * number would be the best ones.
+ * Databases sort missing values first in descending order, and nulls and strings such as "NaN" first in ascending order, so runs without a
+ * number would come first.
  */
 function presenceIn({ name }: MetricOrder, given: readonly Condition[]): readonly Condition[] {
   const isCompared = given.some((condition) => condition.key === "metric" && condition.name === name);
@@ -126,8 +129,8 @@ function lacking(what: string, capability?: string): never {
 }
 
 /*
- * The language in which servers take filters of lists, that of Polyaxon 0.x: `status:~running|failed,metric.loss:<0.5`. Values that it
- * cannot express are not sent, so that no value changes the meaning of a filter and no filter crashes the server.
+ * The filter language of lists, that of Polyaxon 0.x: `status:~running|failed,metric.loss:<0.5`. Values that it cannot express are not
+ * sent, so that no value changes the meaning of a filter and no filter crashes the server.
  */
 
 export interface Condition {
@@ -141,7 +144,7 @@ export interface Condition {
   readonly operands: readonly string[];
 }
 
-/** The condition that a run has a value of a metric at all: no number is below this one. */
+/** The condition that a run has any value of a metric: no number is below this one. */
 export const hasMetric = (argument: string, name: string): Condition => ({
   argument,
   key: "metric",
@@ -171,7 +174,7 @@ const OPERATORS = {
   atMost: "<=",
 } as const;
 
-/** The server trims values, splits them at signs of the language and reads a comparison or negation at their start. */
+/** The server trims values, splits them at operators of the language, and reads a comparison or negation at their start. */
 const isPlain = (text: string): boolean =>
   text !== "" && text.trim() === text && !/[,|:\p{Cc}\p{Cs}]|\.\.|^[~<>=]/u.test(text);
 
@@ -180,19 +183,22 @@ const TEXT = {
   expected: "text without `,`, `|`, `:`, `..`, a sign of comparison or `~` at its start, or space around it",
 };
 
-/** Throws `InputError` for a text that no filter of the server could find. */
+/** Throws `InputError` for a string that no filter of the server could find. */
 export function checkText(argument: string, text: string): void {
   if (!isPlain(text)) throw refused(argument, TEXT.expected, text);
 }
 
-/** The start of a number, a list, an object, a quoted string or a word of JSON: throwing for each of thousands of texts would take long. */
+/**
+ * Matches the start of a number, a list, an object, a quoted string or a word of JSON. Without this check, parsing would throw for each of
+ * thousands of strings, which takes long.
+ */
 const MAY_BE_JSON = /^\s*(?:[-+.\d"[{]|true|false|null|NaN|-?Infinity)/u;
 
 /** The other meaning of a string: a number, a boolean, null or a list; undefined without one. */
 export function meaningOf(text: string): unknown {
   if (!MAY_BE_JSON.test(text)) return undefined;
   try {
-    // The reader also takes `NaN`, which is no JSON.
+    // The server's parser also accepts `NaN`, which is not JSON.
     JSON.parse(text);
     const value = parseJson(Buffer.from(text));
     return typeof value === "string" && roundedOf(value) === null ? undefined : value;
@@ -206,7 +212,7 @@ const NUMBER_FIELD = {
   expected: "a finite number",
 };
 
-/** Real days that the server can convert to any time zone; it crashes with others and has no word for a time of day. */
+/** Matches valid days that the server can convert to any time zone. It crashes on others, and does not support a time of day. */
 const DAY = {
   isValid: (text: string) =>
     /^(?:19[7-9]\d|2\d{3})-\d\d-\d\d$/.test(text) &&
@@ -220,7 +226,7 @@ const QUERY_FIELDS = {
   name: { spelling: "name", ...TEXT },
   status: { spelling: "status", ...TEXT },
   tags: { spelling: "tags", ...TEXT },
-  // The key `user` alone takes internal ids, and a name crashes the server.
+  // Only the key `user` accepts internal ids, and a name crashes the server.
   user: { spelling: "user.username", ...TEXT },
   build: { spelling: "build", ...TEXT },
   group: { spelling: "group", ...TEXT },
@@ -229,7 +235,7 @@ const QUERY_FIELDS = {
   startedAt: { spelling: "started_at", ...DAY },
   finishedAt: { spelling: "finished_at", ...DAY },
   metric: { spelling: "metric", ...NUMBER_FIELD },
-  // Servers find only texts: no number is equal to one.
+  // Servers find only strings. A number never matches.
   parameter: {
     ...TEXT,
     spelling: "declarations",
@@ -238,19 +244,19 @@ const QUERY_FIELDS = {
 } as const;
 
 /**
- * The server makes a path of a name: `.` and `__` divide it, an integer is an index into a list, and quotes or `%` reach the
+ * The server splits a name into a path at `.` and `__`, reads an integer as an index into a list, and passes quotes and `%` to the
  * database.
  */
 const FIELD_NAME = /^(?! )(?!.*__)(?=.*\p{L})[\p{L}\p{M}\p{N}_/@+#() -]*[\p{L}\p{M}\p{N}/@+#()-]$/u;
 
-/** Words that the server reads as an operator at the end of a path. It has none there for a metric, which is always compared. */
+/** Words that the server reads as an operator at the end of a path. For a metric, which is always compared, it reads none. */
 const RESERVED_WORDS = new Set(
   "contained_by contains endswith exact gt gte has_any_keys has_key has_keys icontains iendswith iexact in iregex isnull istartswith lt lte range regex startswith".split(
     " ",
   ),
 );
 
-/** Columns of the table of experiments in the releases 0.2 to 0.6. An order by a metric with such a name crashes them. */
+/** Columns of the table of experiments in releases 0.2 to 0.6. An order by a metric with such a name crashes them. */
 const COLUMNS = new Set(
   "backend build_job build_job_id chart_views clones cloning_strategy code_reference code_reference_id config content created_at data_refs declarations deleted description experiment_group experiment_group_id finished_at framework id in_cluster is_managed jobs last_metric metric metric_id metrics name original_experiment original_experiment_id outputs outputs_refs outputs_refs_id params persistence project project_id readme run_env selections started_at status status_id statuses tags tensorboard_jobs updated_at user user_id uuid".split(
     " ",

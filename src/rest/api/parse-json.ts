@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { isDigit, scanJson } from "./json-scan.ts";
 import { isObject, rawJSON } from "./record.ts";
 
-/** Begins a string that stands for an integer which a number does not keep. Random, so that no other string begins with it. */
+/** Prefix of a string that stands for an integer which a number cannot represent. It is random, so that no other string begins with it. */
 const MARK = randomUUID().slice(0, 13);
 
 /**
- * Parses JSON in UTF-8, of which there may be a scan. `NaN` and `Infinity`, which Python's encoder writes, and values that are
- * nested too deeply read as null, integers by `integerOf`. Throws `SyntaxError`.
+ * Parses JSON in UTF-8, with its scan if there is one. `NaN` and `Infinity`, which Python's encoder writes, and values that are nested too
+ * deeply become null. Integers are created by `integerOf`. Throws `SyntaxError`.
  */
 export function parseJson(json: Buffer, { replacements, ascii } = scanJson(json)): unknown {
   if (replacements.length === 0) return JSON.parse(ascii ?? withoutOrderMark(json.toString("utf8")));
@@ -20,17 +20,17 @@ export function parseJson(json: Buffer, { replacements, ascii } = scanJson(json)
   });
 }
 
-/** A byte order mark is no JSON. */
+/** A byte order mark is not JSON. */
 const withoutOrderMark = (text: string): string => (text.startsWith("\uFEFF") ? text.slice(1) : text);
 
-/** JSON with null instead of each exception, or a string instead of an integer. One buffer, because a million of them is possible. */
+/** JSON with null instead of each exception, or a string instead of an integer. One buffer, because there may be a million exceptions. */
 function withReplacements(json: Buffer, replacements: readonly number[]): string {
   const result = Buffer.allocUnsafe(json.length + replacements.length * MARK.length);
   let length = 0;
   const put = (source: Buffer, from: number, to: number): void => {
-    // Calls of `copy` take longer than so few bytes.
+    // For so few bytes, calling `copy` would take longer.
     if (to - from > SHORT_COPY_BYTES) length += source.copy(result, length, from, to);
-    // Safe: the bytes are in the source.
+    // Safe: the source contains these bytes.
     else for (let at = from; at < to; at++) result[length++] = source[at] as number;
   };
   let from = 0;
@@ -43,7 +43,7 @@ function withReplacements(json: Buffer, replacements: readonly number[]): string
       continue;
     }
     put(QUOTE, 0, 1);
-    // Before Node.js 21 a string has the digits themselves.
+    // Before Node.js 21 the digits are a string.
     if (rawJSON) length += result.write(`${MARK}${index}`, length, "latin1");
     else put(json, start, end);
     put(QUOTE, 0, 1);
@@ -56,7 +56,7 @@ const SHORT_COPY_BYTES = 64;
 const QUOTE = Buffer.from('"');
 const NULL = Buffer.from("null");
 
-/** The value with integers instead of their strings. A reviver takes thirty times as long as parsing, and four times the heap. */
+/** The value with integers instead of their strings. A reviver would take thirty times as long as parsing, and four times the heap. */
 function unmarked(value: unknown, integerFor: (mark: string) => object): unknown {
   if (typeof value === "string") return value.startsWith(MARK) ? integerFor(value) : value;
   if (Array.isArray(value)) value.forEach((item, index) => void (value[index] = unmarked(item, integerFor)));
@@ -64,7 +64,7 @@ function unmarked(value: unknown, integerFor: (mark: string) => object): unknown
   return value;
 }
 
-/** Whether a value is nested more than `levels` deep. For values that no JSON had: YAML, and literals of documents. */
+/** Whether a value is nested more than `levels` deep. For values that do not come from JSON: YAML, and literals of documents. */
 export const isDeeper = (value: unknown, levels: number): boolean =>
   typeof value === "object" &&
   value !== null &&

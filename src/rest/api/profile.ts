@@ -16,7 +16,7 @@ const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
       code === "unrecognized_keys" ? `expected only ${Object.keys(shape).join(", ")}` : "expected an object",
   });
 
-/** Text that matches `form`. `expected` completes the error message. */
+/** A string that matches `form`. `expected` completes the error message. */
 const textOf = (form: RegExp, expected: string) =>
   z.string({ error: `expected ${expected}` }).regex(form, { error: `expected ${expected}` });
 
@@ -57,7 +57,7 @@ const Authorization = section({
   ),
 });
 
-/* How lists are described: their pages, orders and filters. */
+/* The description of lists: their pages, orders and filters. */
 
 const Paging = z.discriminatedUnion(
   "by",
@@ -66,17 +66,20 @@ const Paging = z.discriminatedUnion(
       by: z.literal("link"),
       parameters: z
         .record(parameter, z.enum(["size", "offset", "page", "cursor"]))
-        .describe("The parameters that are taken from a link, and what each means."),
+        .describe("The parameters that are taken from a link, with the meaning of each."),
     }).describe("Each page has a link to the next one."),
     section({
       by: z.literal("offset"),
-      parameter: parameter.describe("Takes how many items to skip."),
+      parameter: parameter.describe("Parameter for the number of items to skip."),
       size: parameter
         .nullable()
         .default(null)
-        .describe("Takes how many items a page shall have; null where nothing does."),
-      maxSize: count.nullable().default(null).describe("Most items that a page can have; null: any number."),
-    }).describe("Places are counted in items."),
+        .describe("Parameter for the number of items of a page; null if there is none."),
+      maxSize: count
+        .nullable()
+        .default(null)
+        .describe("Maximum number of items of a page; null if there is none."),
+    }).describe("A position is a number of items."),
   ],
   {
     error: ({ code }) =>
@@ -86,11 +89,11 @@ const Paging = z.discriminatedUnion(
 
 const order = query
   .nullable()
-  .describe("The query parameters that ask for this order; null where the server has none such.");
+  .describe("The query parameters of this order; null if the server does not have it.");
 
 export const Orders = section({
   DEFAULT: order.describe(
-    "The query parameters of a list for which no order is asked: the server's own order with a second key, if it leaves open the order of equal values; null: none are sent.",
+    "The query parameters of a list without `order`: the server's default order, with a second key if the server has no fixed order of equal values. With null, none are sent.",
   ),
   UPDATED_DESC: order,
   UPDATED_ASC: order,
@@ -108,32 +111,34 @@ const metricOrder = query
   })
   .nullable()
   .describe(
-    "The query parameters that ask for this order of experiments: {metric} stands for the name of the metric. Null where the server has none such.",
+    "The query parameters of this order of experiments: {metric} stands for the name of the metric. Null if the server does not have it.",
   );
 
 const MetricOrders = section({ ASC: metricOrder, DESC: metricOrder });
 
 const Ids = section({
-  parameter: parameter.describe("Takes the filter."),
+  parameter: parameter.describe("Parameter for the filter."),
   value: textOf(/^(?:(?!\{ids\})[^])*\{ids\}(?:(?!\{ids\})[^])*$/, "text with {ids} in it once").describe(
     "The filter: {ids} stands for the ids.",
   ),
-  separator: textOf(/^.+$/s, "text").describe("Stands between two ids."),
-  max: count.describe("Most ids of one filter."),
+  separator: textOf(/^.+$/s, "text").describe("Separator between two ids."),
+  max: count.describe("Maximum number of ids in one filter."),
 });
 
 const Filters = section({
   query: parameter
     .nullable()
-    .describe("Takes a filter in the server's own language; null where nothing does."),
+    .describe("Parameter for a filter in the server's own language; null if there is none."),
   language: z
     .enum(["polyaxon"])
     .nullable()
-    .describe("The language of these filters, where the gateway can write it; null where it cannot."),
+    .describe("The language of these filters if the gateway can write it; otherwise null."),
   group: parameter
     .nullable()
-    .describe("Takes the id of a group, whose experiments are listed; null where nothing does."),
-  ids: Ids.nullable().describe("How lists of runs are filtered by ids; null where they cannot be."),
+    .describe("Parameter for the id of a group, whose experiments are listed; null if there is none."),
+  ids: Ids.nullable().describe(
+    "How lists of runs are filtered by ids; null if the server cannot filter by ids.",
+  ),
 });
 
 const keysOf = (kinds: typeof recordKinds) =>
@@ -144,7 +149,7 @@ const Omitted = keysOf(recordKinds);
 
 const bodyKey = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the body, such as name or config.declarations")
   .nullable()
-  .describe("Key of the body; dots lead into objects; null where the server does not take it.");
+  .describe("Key of the body, with dots between nested keys; null if the server does not accept it.");
 
 const endpointNames = Object.entries(sections).flatMap(([name, table]) =>
   Object.keys(table).map((endpoint) => `${name}.${endpoint}`),
@@ -243,15 +248,15 @@ export const WrittenProfile = section({
     createBuild: Inputs.shape.createBuild.partial().optional(),
   })
     .optional()
-    .describe("The keys of bodies in which commands take their inputs; null where the server ignores one."),
+    .describe("The keys of bodies for the inputs of commands; null if the server ignores one."),
 });
 export type WrittenProfile = z.input<typeof WrittenProfile>;
 
-/** How deep a section is merged, by default with its own keys; at 0 what is written replaces it. */
+/** How many levels of a section are merged, by default its own keys. At 0 the written section replaces the inherited one. */
 const DEPTHS: { readonly [Name in keyof Profile]?: number } = { endpoints: 2, inputs: 2, paging: 0 };
 
 export const extend = (base: Profile, written: z.output<typeof WrittenProfile>): Profile =>
-  // Safe: a section that is merged has the keys of both, with their types.
+  // Safe: a merged section has the keys of both, with their types.
   mapped({ ...base }, (value, name) => merge(value, written[name], DEPTHS[name] ?? 1)) as Profile;
 
 function merge(base: unknown, written: unknown, depth: number): unknown {

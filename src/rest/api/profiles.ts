@@ -5,7 +5,7 @@ import { extend, Orders, type Profile, type ProfileName, WrittenProfile } from "
 import { mapped } from "./record.ts";
 import { GROUP_COUNTERS } from "./records.ts";
 
-/** These optional endpoints, as this gateway spells them. */
+/** The overrides that offer these optional endpoints, in the spelling of this gateway. */
 const withOptional = (names: string) =>
   Object.fromEntries(
     Object.entries(optionalEndpoints).flatMap(([name, endpoint]) =>
@@ -46,18 +46,18 @@ const document: Profile = {
 
 const polyaxon02: WrittenProfile = {
   extends: "document",
-  // Its default for each user, over the whole API.
+  // The server's default rate limit for each user, over the whole API.
   rateLimits: [{ requests: 120, seconds: 60 }],
   endpoints: {
     job: { resume: null, copy: null },
     administration: { revoke: "POST superusers/revoke/{username}/" },
     optional: withOptional(
-      // It never returns a project of many runs by itself: it joins them all to count them.
+      // The endpoint of one project is missing, because the server joins all its runs to count them and never returns a project with many.
       "projects experiments jobs builds groups bookmarkedExperiments bookmarkedJobs bookmarkedBuilds bookmarkedGroups bookmarkedProjects createProject updateProject deleteProject createExperiment createJob createBuild createGroup",
     ),
   },
   paging: { by: "offset", parameter: "offset", size: "limit" },
-  // Runs with equal values have no order of their own, so that pages of them overlap: a second date puts them into one.
+  // Runs with equal values have no defined order, so pages of them overlap. A second date orders them.
   orders: {
     DEFAULT: { sort: "-updated_at,-created_at" },
     UPDATED_DESC: { sort: "-updated_at,-created_at" },
@@ -77,7 +77,7 @@ const polyaxon02: WrittenProfile = {
   omitted: { projects: ["readme"] },
   inputs: {
     update: { name: "name", tags: "tags" },
-    // A key `declarations` of the body itself is ignored.
+    // The server ignores a key `declarations` of the body.
     restart: { description: "description", parameters: "config.declarations", updateCode: "update_code" },
     createBuild: { section: "build" },
   },
@@ -85,7 +85,7 @@ const polyaxon02: WrittenProfile = {
 
 const polyaxon04: WrittenProfile = {
   extends: "polyaxon-0.2",
-  // Metrics are counted by themselves, by each process of the server.
+  // Each process of the server counts requests for metrics separately.
   rateLimits: [
     { requests: 120, seconds: 60 },
     { endpoints: ["experiment.metrics", "experiment.createMetric"], requests: 20, seconds: 1 },
@@ -123,7 +123,7 @@ const polyaxon04: WrittenProfile = {
   },
 };
 
-/** The demo service: such a server that has all endpoints of the document, and no throttle. */
+/** The demo service: a server of this release with all endpoints of the document, and without a throttle. */
 const demo: WrittenProfile = {
   extends: "polyaxon-0.4",
   timeZone: "UTC",

@@ -45,8 +45,8 @@ export const json = <Answer>(read: RecordDecoder<Answer>): Reader<Answer> => ({
 });
 
 /**
- * Creates a reader of JSON responses with a long list under a key. The table accepts any records there; they are read one
- * by one, which allows pauses.
+ * Creates a reader of JSON responses with a long list under a key. The schema of the response accepts any records there. They are read one
+ * by one, so that other tasks can run in between.
  */
 export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys> & string, Item>(
   table: Keys,
@@ -65,18 +65,18 @@ export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys
       const list: unknown = answer[key];
       const items = Array.isArray(list) ? yield* readEach(readItem, list, mismatches, key) : list;
       if (items === null && !mayBeNull) throw unusable(mismatches.at(-1) ?? key);
-      // Safe: the value of the key is the items, or what its check allows instead of a list.
+      // Safe: the value of the key is the list of items, or a value that its check allows instead.
       return { answer: (items === list ? answer : { ...answer, [key]: items }) as Answer, mismatches };
     },
   };
 };
 
-/** `Whole` with a list of `Item` under a key; null or absent only where its check allows it. */
+/** `Whole` with a list of `Item` under a key. It is null or absent only if its check allows that. */
 type WithList<Whole, Key extends keyof Whole, Item> = Omit<Whole, Key> & {
   readonly [Each in Key]: readonly Item[] | Extract<Whole[Each], null | undefined>;
 };
 
-/** Time for which items are read without a pause, in milliseconds, and items between two looks at the clock. */
+/** Time for which items are read without a pause, in milliseconds, and number of items between two checks of the clock. */
 const PAUSE_AFTER_MS = 1;
 const RECORD_STRIDE = 4;
 
@@ -112,7 +112,7 @@ export const pageOf = <Item>(item: RecordDecoder<Item>) =>
 
 /** A bookmark, which outlives its item. */
 export interface Bookmark<Item> {
-  /** The id of its item; 0 when that is gone. */
+  /** The id of its item; 0 if the item was deleted. */
   readonly id: unknown;
   readonly content_object: Item | null;
 }
@@ -128,13 +128,13 @@ export const bookmarksOf = <Item>(read: RecordDecoder<Item>) =>
 const LONG_INTEGER_TEXT = /^-?\d{16,}$/;
 
 /**
- * An integer: a number if that keeps it, otherwise its digits, which JSON has as they are. Before Node.js 21 that is a text, in JSON
- * as well.
+ * An integer: a number if that can represent it, otherwise its digits as they are in JSON. Before Node.js 21 these are a string, in JSON as
+ * well.
  */
 export const integerOf = (digits: string): unknown =>
   Number.isSafeInteger(Number(digits)) ? Number(digits) : (rawJSON?.(digits) ?? digits);
 
-/** The number next to an integer that a number does not keep; null for any other value. */
+/** The nearest number of an integer that a number cannot represent; null for any other value. */
 export function roundedOf(value: unknown): number | null {
   const digits = isRawJSON?.(value) ? value.rawJSON : rawJSON ? null : value;
   return typeof digits === "string" && LONG_INTEGER_TEXT.test(digits) ? Number(digits) : null;

@@ -1,14 +1,14 @@
 import { GatewayError, ResponseTooLargeError } from "../../errors.ts";
 
 /*
- * The checks of single values. None converts its value: a record whose known keys all pass is used as it was received,
- * without a copy. Documented keys may be absent or null unless said otherwise.
+ * The checks of single values. They convert nothing: a record whose known keys all pass is used as received, without a copy. Documented
+ * keys may be absent or null unless specified otherwise.
  */
 
-/** Whether a value is of the type that the document gives its key. */
+/** Whether a value has the documented type of its key. */
 export interface Check<Value> {
   (value: unknown): value is Value;
-  /** A type of JavaScript whose values all pass: for them, the check need not be called. */
+  /** A type of JavaScript whose values all pass, which avoids calling the check. */
   readonly passes?: Typeof;
 }
 
@@ -26,13 +26,13 @@ export const mapped = <Name extends string, Row, Result>(
     (Object.keys(table) as Name[]).map((name) => [name, replace(table[name], name)]),
   ) as Readonly<Record<Name, Result>>;
 
-/** JSON as its text, which Node.js has since release 21. */
+/** Raw JSON, which Node.js supports since release 21. */
 export const { rawJSON, isRawJSON } = JSON as {
   readonly rawJSON?: (json: string) => object;
   readonly isRawJSON?: (value: unknown) => value is { readonly rawJSON: string };
 };
 
-/** Whether a value has values of its own. An integer that is kept as its text has none. */
+/** Whether a value contains other values. An integer that is stored as its digits does not. */
 export const isInner = (value: unknown): value is Record<string, unknown> =>
   isObject(value) && !isRawJSON?.(value);
 
@@ -51,28 +51,28 @@ export const integer = (value: unknown): value is number | null | undefined =>
 export const number = (value: unknown): value is number | null | undefined =>
   value == null || Number.isFinite(value);
 export const flag = passing("boolean", (value: unknown) => typeof value === "boolean" || value == null);
-/** ISO 8601 text as received, because a `Date` would lose microseconds and offset. */
+/** An ISO 8601 string as received, because a `Date` would lose microseconds and offset. */
 export const timestamp = passing("string", (value: unknown) => typeof value === "string" || value == null);
 
-/** Longer texts are no timestamp, in characters. */
+/** Maximum length of a timestamp, in characters. */
 const MAX_TIME_LENGTH = 100;
 
-/** Milliseconds since 1970 of a timestamp; NaN when it is none. Without an offset it is UTC, not of the gateway's time zone. */
+/** Milliseconds since 1970 of a timestamp; NaN if it is invalid. Without an offset it is UTC, not in the gateway's time zone. */
 export const millisecondsOf = (time: string): number =>
   time.length > MAX_TIME_LENGTH
     ? Number.NaN
     : Date.parse(/^\d{4}-\d\d-\d\d[T ][\d:.]+$/.test(time) ? `${time}Z` : time);
-/** A value whose type the document does not show: any JSON. */
+/** A value whose type the document does not define: any JSON. */
 export const unstated = (value: unknown): value is unknown => typeof value !== "function";
 export const object = (value: unknown): value is Readonly<Record<string, unknown>> | null | undefined =>
   value == null || isObject(value);
 export const textOrObject = (
   value: unknown,
 ): value is string | Readonly<Record<string, unknown>> | null | undefined => text(value) || isObject(value);
-/** Longest list of records that is read. */
+/** Maximum length of a list of records. */
 export const MAX_RECORDS = 100_000;
 
-/** Whether a value is a list of such items. Throws `ResponseTooLargeError` for one that is longer than any that is read. */
+/** Whether a value is a list of such items. Throws `ResponseTooLargeError` if the list exceeds the maximum length. */
 function isListOf(isItem: (item: unknown) => boolean, value: unknown): value is readonly unknown[] {
   if (!Array.isArray(value)) return false;
   if (value.length > MAX_RECORDS) throw new ResponseTooLargeError(MAX_RECORDS, "items");
@@ -112,18 +112,18 @@ export function byName(value: unknown): value is ByName | null | undefined {
   return true;
 }
 
-/** Levels of objects whose values have names of their own. A deeper object is itself the value of its name. */
+/** Maximum levels of objects whose values have names of their own. A deeper object is itself the value of its name. */
 const MAX_LEVELS = 8;
 
-/** Longest name of a value in an inner object. */
+/** Maximum length of the name of a value in an inner object. */
 const MAX_PATH = 500;
 
-/** Maximum characters of the keys that are looked up on the way to one value: a name of eight keys of ten characters needs 1,300. */
+/** Maximum characters of the keys that are looked up for one value: a name of eight keys of ten characters needs 1,300. */
 const MAX_LOOKUP_CHARACTERS = 4_000;
 
 /**
- * The value that an object has under a name: the key of that name, else what the dots in it lead to through inner objects. Of several
- * ways the one with the longest first key counts. Undefined where there is none, which no JSON is.
+ * The value that an object has under a name: that of the key with this name, otherwise the one to which the dots lead through inner
+ * objects. If several paths exist, the one with the longest first key counts. Undefined if there is none, which JSON cannot contain.
  */
 export function valueAt(values: unknown, name: string): unknown {
   if (!isObject(values)) return undefined;
@@ -132,7 +132,7 @@ export function valueAt(values: unknown, name: string): unknown {
   return valueBelow(values, name, 2, { characters: MAX_LOOKUP_CHARACTERS });
 }
 
-/** Splits the name at its dots: the work depends on the name alone, however many keys there are. */
+/** Splits the name at its dots: the work depends on the name alone, however many keys the object has. */
 function valueBelow(values: ByName, name: string, level: number, left: { characters: number }): unknown {
   for (let dot = name.lastIndexOf("."); dot >= 0; dot = dot > 0 ? name.lastIndexOf(".", dot - 1) : -1) {
     left.characters -= dot;
@@ -152,7 +152,7 @@ function valueBelow(values: ByName, name: string, level: number, left: { charact
 interface OpenObject {
   readonly values: ByName;
   readonly keys: readonly string[];
-  /** The beginning of the names of its values. */
+  /** The prefix of the names of its values. */
   readonly prefix: string;
   /** The objects around it that have keys with dots, which may be the name of a value further below. */
   readonly around: readonly OpenObject[];
@@ -170,8 +170,8 @@ function openObject(values: ByName, prefix = "", outer: OpenObject | null = null
 }
 
 /**
- * The values of an object and of its inner objects, down to eight levels, by the names under which `valueAt` finds them. None of what is no
- * object. A name that two ways lead to comes twice: the first one counts.
+ * The values of an object and of its inner objects, down to eight levels, by the names under which `valueAt` finds them. Empty if it is not
+ * an object. A name that two paths have occurs twice, and the first one counts.
  */
 export function* entriesOf(values: unknown): Generator<[string, unknown]> {
   const open = isObject(values) ? [openObject(values)] : [];
@@ -212,9 +212,9 @@ export type RecordOf<Keys> = {
 export const keysOf = <Keys extends Table>(table: Keys) => Object.keys(table) as (keyof Keys & string)[];
 
 /**
- * Reads a record: as received, without a copy, when it fits and has no more keys than records have, otherwise key by key. A value of the
- * wrong type reads as null and its path is added to `mismatches`. Returns null for a value that is not an object, and for a record in
- * which a wrong value may not be null: the last mismatch is the cause.
+ * Reads a record. If all values fit and it has no more keys than usual, it is returned as received, without a copy; otherwise it is read
+ * key by key. A value of the wrong type reads as null and its path is added to `mismatches`. Returns null for a value that is not an
+ * object, and for a record in which a wrong value may not be null: the last mismatch is the cause.
  */
 export type RecordDecoder<Record> = (
   value: unknown,
@@ -223,7 +223,7 @@ export type RecordDecoder<Record> = (
   key?: string | number,
 ) => Record | null;
 
-/** With `convert`, which returns records that need no conversion unchanged. */
+/** Creates the reader of a record. `convert` converts records, and returns those unchanged that need no conversion. */
 export function recordOf<Keys extends Table>(
   table: Keys,
   convert?: (record: RecordOf<Keys>) => RecordOf<Keys>,
@@ -243,9 +243,9 @@ export function recordOf<Keys extends Table>(
 interface Field {
   readonly key: string;
   readonly check: Check<unknown>;
-  /** Whether null and an absent value pass. */
+  /** Whether the check accepts null and an absent value. */
   readonly isNullable: boolean;
-  /** The type whose values all pass; empty when there is none. */
+  /** The type whose values all pass; empty if there is none. */
   readonly passes: Typeof | "";
   /** The fields of an object; null for other values. */
   readonly inner: readonly Field[] | null;
@@ -270,7 +270,7 @@ function fit(fields: readonly Field[], value: unknown): boolean {
   return true;
 }
 
-/** Maximum keys of a record that is used as it was received. Records of known servers have some dozens. */
+/** Maximum keys of a record that is used as received. Records of known servers have some dozens. */
 const MAX_SCANNED_KEYS = 1_000;
 
 /** Whether a record has too many keys to be copied once for each field that adds one. */
@@ -280,10 +280,10 @@ function isWide(value: unknown): boolean {
   return false;
 }
 
-/** The keys of a record whose values were of another type than documented and read as null. Copies of the record have it too. */
+/** The keys of a record whose values had an undocumented type and read as null. Copies of the record have them as well. */
 const MISMATCHES = Symbol("mismatches");
 
-/** Whether the null of a key stands for a value of another type than documented. */
+/** Whether the null of a key replaces a value of an undocumented type. */
 export const isMismatch = (record: object, key: string): boolean =>
   MISMATCHES in record && Array.isArray(record[MISMATCHES]) && record[MISMATCHES].includes(key);
 
@@ -322,7 +322,7 @@ function addMismatch(mismatches: string[], path: string): null {
   return null;
 }
 
-/** The error of a response that cannot be used because of the value at a path. */
+/** The error of a response that is unusable because of the value at a path. */
 export const unusable = (path: string) =>
   new GatewayError(
     "UPSTREAM_BAD_RESPONSE",

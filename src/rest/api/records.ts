@@ -22,9 +22,9 @@ import {
 import { configOf, type Content, runConfig, type RunConfig } from "./run-config.ts";
 
 /*
- * One reader per record of the document's "Resources and their fields", with keys in its order and spelling; keys of newer
- * servers come last. Only `id` is required: missing keys stay absent, values of a wrong type read as null, unknown keys are
- * ignored. So `key in record` says whether the key was received.
+ * One reader per record of the document's "Resources and their fields", with keys in its order and spelling; keys of newer servers come
+ * last. Only `id` is required: missing keys stay absent, values of a wrong type read as null, unknown keys are ignored. So `key in record`
+ * tests whether the key was received.
  */
 
 /** Keys of all kinds of run and of experiment jobs. */
@@ -107,13 +107,13 @@ const CreatedKeys = {
 export type CreatedRecord = RecordOf<typeof CreatedKeys>;
 
 /**
- * The reduced record of a new run. Only keys that mean the same in the run's own record: known servers send the number of its group, and its
- * specification before values are filled in.
+ * The reduced record of a new run. It has only keys with the same meaning as in the run's own record: known servers send the number of its
+ * group, and its specification before values are inserted.
  */
 export const Created = json(
   recordOf(CreatedKeys, (record) => {
     const keys = keysOf(CreatedKeys).filter((key) => key in record);
-    // Safe: the id is always there.
+    // Safe: the id is always present.
     return Object.fromEntries(keys.map((key) => [key, record[key]])) as unknown as CreatedRecord;
   }),
 );
@@ -216,7 +216,7 @@ const ProjectKeys = {
 };
 export type ProjectRecord = RecordOf<typeof ProjectKeys>;
 
-/** The code that an experiment ran, as an optional endpoint sends it. Of an experiment without one, the service sends empty texts. */
+/** The code that an experiment ran, as an optional endpoint sends it. For an experiment without code, the service sends empty strings. */
 const CodeReferenceKeys = {
   branch: text,
   commit: text,
@@ -311,5 +311,5 @@ export const RUN_KEYS = {
 export const EXPERIMENT_JOB_KEYS = keysOf(ExperimentJobKeys);
 export const PROJECT_KEYS = keysOf(ProjectKeys);
 
-/** The keys of a run's record that are read. Records keep others as received. */
+/** The keys of a run's record that the gateway reads. Records contain other keys as received. */
 export const KNOWN_KEYS: ReadonlySet<string> = new Set(Object.values(RUN_KEYS).flat());

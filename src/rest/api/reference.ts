@@ -2,7 +2,7 @@
 export interface Spelling {
   /** The part before the id, such as `jobs`; null for experiments and groups. */
   readonly infix: string | null;
-  /** The infix that callers may write where there is none, to name the kind: `experiments`. */
+  /** The infix that callers may write although references have none, to name the kind: `experiments`. */
   readonly alias?: string;
   /** Whether a group's number may precede the id, as in `ada.mnist.2.3` for experiment 3. */
   readonly inGroup?: boolean;
@@ -15,18 +15,18 @@ export type RunAddress = {
   readonly id: string;
 };
 
-/** Longer references are not read, in characters. */
+/** Maximum length of a reference, in characters. */
 export const MAX_REFERENCE_LENGTH = 1_000;
 
 const SEQUENCE = /^(?:0|[1-9]\d{0,17})$/;
 
-/** Whether a text is an integer id: digits without sign and leading zeros. */
+/** Whether a string is an integer id: digits without sign and leading zeros. */
 export const isNumber = (text: string | undefined): text is string =>
   text !== undefined && SEQUENCE.test(text);
 
 /**
- * Parses a reference: `ada.mnist.builds.7` with infix `builds`, `ada.mnist.3` without. The caller passes the spelling because the
- * text alone is ambiguous: experiments and groups have the same format. Returns null when the text does not match.
+ * Parses a reference: `ada.mnist.builds.7` with infix `builds`, `ada.mnist.3` without. The caller passes the spelling because the string
+ * alone is ambiguous: experiments and groups have the same format. Returns null if the string does not match.
  */
 export function parseReference(text: string, { infix, alias, inGroup = false }: Spelling): RunAddress | null {
   if (text.length > MAX_REFERENCE_LENGTH) return null;
@@ -63,7 +63,7 @@ const EXPERIMENTS = "experiments";
 
 /**
  * Parses `<experiment>.<job id>.<role>`, such as `ada.mnist.3.1.master` or, inside group 2, `ada.mnist.2.3.1.master`. Callers may write
- * `ada.mnist.experiments.3.1`, which has the kind in it and no role.
+ * `ada.mnist.experiments.3.1`, which contains the kind and no role.
  */
 export function parseExperimentJob(text: string): ExperimentJobAddress | null {
   if (text.length > MAX_REFERENCE_LENGTH) return null;

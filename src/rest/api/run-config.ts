@@ -11,10 +11,10 @@ const require = createRequire(import.meta.url);
 /** The YAML library. Loaded on first use: most servers send objects, and most profiles are built in. */
 export const yaml = () => require("yaml") as typeof Yaml;
 
-/** A computation in steps. A step may yield the memory that it takes, counted as bytes of JSON. */
+/** A computation in steps. A step may yield the memory that it uses, counted as bytes of JSON. */
 type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
-/** A configuration that was received as text. It is parsed on first use. */
+/** A configuration that was received as a string. It is parsed on first use. */
 class WrittenConfig {
   readonly content: string;
   #parsed: ByName | string | null = null;
@@ -23,7 +23,7 @@ class WrittenConfig {
     this.content = content;
   }
 
-  /** Parses the text in steps. Throws `GatewayError` when it is no object in JSON or YAML, or too long. */
+  /** Parses the string in steps. Throws `GatewayError` if it is not an object in JSON or YAML, or too long. */
   *open(): Steps<ByName> {
     this.#parsed ??= yield* parse(this.content);
     if (typeof this.#parsed !== "string") return this.#parsed;
@@ -31,13 +31,13 @@ class WrittenConfig {
   }
 }
 
-/** The configuration of a run: an object as received, or text. */
+/** The configuration of a run: an object as received, or a string. */
 export type RunConfig = ByName | WrittenConfig;
 
-/** Safe: where it is a text, `configOf` converts it. */
+/** Safe: `configOf` converts strings. */
 export const runConfig = textOrObject as Check<RunConfig | null | undefined>;
 
-/** The configuration as newer servers send it under `content`: YAML or JSON text, or an object. */
+/** The configuration as newer servers send it under `content`: a string of YAML or JSON, or an object. */
 export type Content = string | ByName | null | undefined;
 
 export function configOf(content: Content | RunConfig): RunConfig | null {
@@ -56,10 +56,10 @@ export function openConfig(
   return config instanceof WrittenConfig ? runCooperatively(config.open()) : config;
 }
 
-/** Longest text of a configuration, in characters. Known ones have up to 10,000; parsing takes 1 to 7 ms per 1,000. */
+/** Maximum length of a configuration, in characters. Known ones have up to 10,000. Parsing takes 1 to 7 ms per 1,000. */
 export const MAX_TEXT_LENGTH = 16_384;
 
-/** Parses the text, or says what was expected. */
+/** Parses the string. If it is invalid, returns the expected format. */
 function* parse(content: string): Steps<ByName | string> {
   if (content.length > MAX_TEXT_LENGTH)
     return `at most ${MAX_TEXT_LENGTH} characters of YAML from the service, got ${content.length}`;
@@ -71,13 +71,13 @@ function* parse(content: string): Steps<ByName | string> {
 }
 
 /**
- * Parses an object in YAML or JSON, in steps. Throws an error whose message says what was expected, what came, and where if that is known.
- * `firstAmbiguous` returns a plain scalar below a key, or anywhere, that YAML 1.1 may read as another value.
+ * Parses an object in YAML or JSON, in steps. Throws an error whose message has the expected and the received value, and the position if it
+ * is known. `firstAmbiguous` returns a plain scalar below a key, or anywhere, that YAML 1.1 may parse as another value.
  */
 export function* parseYaml(content: string) {
   if (content.length > MAX_TEXT_LENGTH)
     throw new RangeError(`expected at most ${MAX_TEXT_LENGTH} characters, got ${content.length}`);
-  // Charged before the tokens exist: many texts are parsed side by side.
+  // Charged before the tokens exist, because many strings may be parsed concurrently.
   yield content.length * BYTES_PER_CHARACTER;
   const root = yield* rootOf(content);
   const value = resolve(root, content);
@@ -91,16 +91,16 @@ export function* parseYaml(content: string) {
   };
 }
 
-/** Memory of the tokens and nodes of a text for each character, counted as bytes of JSON: flow lists of digits take the most. */
+/** Memory of the tokens and nodes per character of YAML, counted as bytes of JSON. Flow lists of digits use the most. */
 const BYTES_PER_CHARACTER = 100;
 
-/** Characters that PyYAML does not read. */
+/** Matches characters that PyYAML does not accept. */
 const UNREADABLE_BY_PYYAML = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
-/** Plain scalars that PyYAML resolves to a type whose values it may fail to create. */
+/** Matches plain scalars that PyYAML resolves to a type whose values it may fail to create. */
 const FAILING = /^(?:=|<<|\d{4}-\d\d?-\d\d?(?:[Tt\s].*)?)$/;
 
-/** The first part of a text that PyYAML, of the upstream service, refuses or fails at, with its position; null without one. */
+/** The first part of a string that PyYAML, of the upstream service, rejects or fails on, with its position; null if there is none. */
 function unsupportedIn(root: unknown, content: string): string | null {
   const { isScalar, visit } = yaml();
   const character = UNREADABLE_BY_PYYAML.exec(content);
@@ -126,7 +126,7 @@ function unsupportedIn(root: unknown, content: string): string | null {
   return found;
 }
 
-/** Plain scalars that YAML 1.2 (this parser) and YAML 1.1 (PyYAML, of the upstream service) read as the same value. */
+/** Matches plain scalars that YAML 1.2 (this parser) and YAML 1.1 (PyYAML, of the upstream service) parse as the same value. */
 const UNAMBIGUOUS =
   /^(?:-?(?:0|[1-9]\d*)|-?\d+\.\d+(?:[eE][-+]\d+)?|~|(?!(?:[yn]|yes|no|on|off)$)[A-Za-z_/][^]*|)$/i;
 
@@ -148,17 +148,17 @@ function ambiguousIn(root: unknown, key: string | null): string | null {
 }
 
 const YAML_OPTIONS = {
-  // The check for unique keys is quadratic. Of two equal keys the last one wins, as in JSON.
+  // The check for unique keys is quadratic. Of two equal keys the last one counts, as in JSON.
   uniqueKeys: false,
-  // Only JSON's types, whatever version or tags the text declares: no dates, bytes or sets.
+  // Only JSON's types, whatever version or tags the string declares: no dates, bytes or sets.
   schema: "core",
   resolveKnownTags: false,
   intAsBigInt: true,
-  // A warning would quote the text on stderr.
+  // A warning would print the string on stderr.
   logLevel: "error",
 } as const;
 
-/** Parses YAML, in steps. Throws when the text is invalid, contains several documents, or expands too far by aliases. */
+/** Parses YAML, in steps. Throws if the string is invalid, contains several documents, or expands too far by aliases. */
 function* rootOf(content: string): Steps<unknown> {
   const { Composer } = yaml();
   const tokens = yield* tokensOf(content);
@@ -170,7 +170,7 @@ function* rootOf(content: string): Steps<unknown> {
   return document.contents;
 }
 
-/** The error of a text that is no YAML at an offset. The text itself is not quoted: it may contain secrets. */
+/** The error of invalid YAML at an offset. The message does not quote the YAML, which may contain secrets. */
 function invalidAt(content: string, offset: number): SyntaxError {
   return new SyntaxError(`expected YAML, got a syntax error at ${positionIn(content, offset)}`);
 }
@@ -180,17 +180,17 @@ function positionIn(content: string, offset: number): string {
   return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
 }
 
-/** Maximum values of a configuration and characters of its strings, counted with every alias written out. Few have a hundredth. */
+/** Maximum values of a configuration and characters of its strings, counted with every alias expanded. Few have a hundredth of that. */
 const MAX_SIZE = 100_000;
 
 /**
- * Creates the value of parsed YAML as PyYAML does, with merge keys (`<<`). Own code instead of the library's `toJS`, which searches
- * the whole document for each alias, once for every anchor around it: 14 kB take nine seconds. Throws for an alias that nothing
- * before it has, for a merge of anything but objects, and above `MAX_SIZE`.
+ * Creates the value of parsed YAML as PyYAML does, with merge keys (`<<`). Own code instead of the library's `toJS`, which searches the
+ * whole document for each alias, once for every anchor around it: 14 kB take nine seconds. Throws for an alias without an earlier anchor,
+ * for a merge of anything but objects, and above `MAX_SIZE`.
  */
 function resolve(root: unknown, content: string): unknown {
   const { isAlias, isMap, isScalar, isSeq } = yaml();
-  /** Null while a value is not complete. */
+  /** Null while a value is incomplete. */
   const anchored = new Map<string, { readonly value: unknown; readonly size: number } | null>();
   let size = 0;
   const at = ({ range }: Yaml.Node): string => positionIn(content, range?.[0] ?? 0);
@@ -216,13 +216,13 @@ function resolve(root: unknown, content: string): unknown {
     return value;
   };
 
-  /** The object's own keys win over merged ones. Of a list of merged objects the first wins, of several merge keys the last. */
+  /** The object's own keys win over merged ones. Of a list of merged objects the first one wins, of several merge keys the last one. */
   const objectOf = (map: Yaml.YAMLMap): ByName => {
     const own: [string, unknown][] = [];
     const merged: [string, unknown][] = [];
     for (const { key, value } of map.items) {
       const [name, inner] = [nameOf(read(key)), read(value)];
-      // A key that is an object is text here, twice as long at each level.
+      // A key that is an object becomes a string, whose length doubles at each level.
       count(name.length, map);
       const isMerge = isScalar(key) && key.value === "<<" && key.type === "PLAIN" && !key.tag;
       if (!isMerge) own.push([name, inner]);
@@ -236,7 +236,7 @@ function resolve(root: unknown, content: string): unknown {
   return read(root);
 }
 
-/** Integers are those of JSON. */
+/** Converts integers to those of JSON. */
 const plain = (value: unknown): unknown => (typeof value === "bigint" ? integerOf(`${value}`) : value);
 
 function nameOf(key: unknown): string {
@@ -251,12 +251,12 @@ function sourcesOf(value: unknown, at: () => string): readonly ByName[] {
   throw new TypeError(`expected an object or a list of objects under <<, got another value at ${at()}`);
 }
 
-/** Lexemes between two pauses: a millisecond. */
+/** Number of lexemes between two pauses, about a millisecond. */
 const LEXEME_STRIDE = 100;
 
 /**
- * Tokenizes YAML in steps and throws on the first error. Own code instead of the library's `parse`, which recurses to any depth:
- * a regular expression that is compiled at the end of the stack crashes the process.
+ * Tokenizes YAML in steps and throws on the first error. Own code instead of the library's `parse`, which recurses to any depth: compiling
+ * a regular expression at the end of the stack crashes the process.
  */
 function* tokensOf(content: string): Steps<readonly Yaml.CST.Token[]> {
   const { Lexer, Parser } = yaml();

@@ -23,29 +23,29 @@ export function resolveProfile(profile: Profile) {
   const omitted: Readonly<Record<string, readonly PropertyKey[]>> = profile.omitted;
   return {
     profile,
-    /** The endpoint with this server's method and path; null when the server lacks it. */
+    /** The endpoint with this server's method and path; null if the server lacks it. */
     override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
       // Safe: an override changes only method and path, not the types of the endpoint.
       (overrides.get(endpoint) ?? null) as Endpoint | null,
-    /** The same. Throws `GatewayError` when the server lacks it. */
+    /** The endpoint with this server's method and path. Throws `GatewayError` if the server lacks it. */
     supported: <Endpoint extends AnyEndpoint>(endpoint: Endpoint): Endpoint => {
       const own = overrides.get(endpoint);
       if (!own) throw notOffered(spellingOf(endpoint), endpoint.capability);
       // Safe, as above.
       return own as Endpoint;
     },
-    /** Whether no record of a kind has this key. */
+    /** Whether the server sends a key in no record of a kind. */
     omits: (record: string, key: PropertyKey) => omitted[record]?.includes(key) ?? false,
     capabilities: capabilitiesOf(profile, has),
     /**
-     * The query parameters of a list of runs. Throws `GatewayError` when this server lacks one of them, and `InputError` when a
-     * filter is too long or contains what cannot be said to this server.
+     * The query parameters of a list of runs. Throws `GatewayError` if this server lacks one of them, and `InputError` if a filter is too
+     * long or contains conditions that this server cannot express.
      */
     listQuery: (request: ListRequest) => listQuery(profile, request),
     sortKeys: (request: Pick<ListRequest, "order" | "metricOrder">) => sortKeys(profile, request),
     /**
-     * The body of a command with each given value where this server takes it. Undefined values are not given. Throws
-     * `GatewayError` when it does not take one.
+     * The body of a command, with each given value at this server's path. Undefined values are not given. Throws `GatewayError` if the
+     * server does not accept a value.
      */
     bodyOf: (command: Exclude<keyof Profile["inputs"], "createBuild">, given: Revision): Revision =>
       Object.entries(given).reduce<Revision>((body, [name, value]) => {
@@ -56,9 +56,9 @@ export function resolveProfile(profile: Profile) {
         const capability = `${command}_${name}`.replaceAll(/[A-Z]/g, "_$&").toUpperCase();
         throw notOffered(`\`${name}\` as input`, capability);
       }, {}),
-    /** The endpoints, as this server has them, that have a rate limit of their own: one object for all that it counts. */
+    /** This server's rate limits of endpoints. All endpoints of one limit share one object. */
     limits: limitsOf(profile, overrides),
-    /** How reads of this endpoint are batched; null when they cannot be. */
+    /** How reads of this endpoint are batched; null if they cannot be. */
     batchOf: (endpoint: AnyEndpoint) => batches.get(endpoint) ?? null,
   };
 }
@@ -70,7 +70,7 @@ const NEEDS: { readonly [Name in Capability]?: (profile: Profile, has: Has) => b
   FILTERS: ({ filters }) => filters.language !== null,
   METRIC_ORDERS: ({ metricOrders: { ASC, DESC } }) => ASC !== null && DESC !== null,
   OFFSETS: ({ paging }) => paging.by === "offset",
-  // The records are in the list as well.
+  // A server with a list of projects has their records as well.
   PROJECT_RECORDS: (_, has) => has(project.optional.read) || has(project.optional.list),
   UPDATE_NAME: ({ inputs }) => inputs.update.name !== null,
   UPDATE_TAGS: ({ inputs }) => inputs.update.tags !== null,
@@ -96,7 +96,7 @@ function capabilitiesOf(profile: Profile, has: Has): Capability[] {
   );
 }
 
-/** Maps each endpoint to this server's; null when the server lacks it. */
+/** Maps each endpoint to this server's; null if the server lacks it. */
 function overridesOf(profile: Profile): ReadonlyMap<AnyEndpoint, AnyEndpoint | null> {
   return new Map(
     Object.entries(sections).flatMap(([section, table]) =>
@@ -133,7 +133,7 @@ function batchesOf({ filters: { ids }, paging, omittedInLists }: Profile, has: H
   return [...ofRecords, byGroup(runs.experiment.endpoints.metrics, metrics, paging)];
 }
 
-/** The body with a value at a path. Values of other paths can be in the same objects. */
+/** The body with a value at a path. Values of other paths may be in the same objects. */
 function withValue(body: Revision, [key = "", ...inner]: readonly string[], value: unknown): Revision {
   if (inner.length === 0) return { ...body, [key]: value };
   const there = body[key];

@@ -1,12 +1,12 @@
 import type { UpstreamHealth } from "../../errors.ts";
 
-/** The limit never falls below this, unless its maximum is lower: a service must serve a few callers side by side. */
+/** The limit never falls below this, unless its maximum is lower: a service must be able to serve a few callers concurrently. */
 export const MIN_LIMIT = 8;
 
-/** Requests that were sent while at most this many were in flight, themselves included, show the latency without load. */
+/** The latency without load is measured by requests that were sent while at most this many were in flight, including themselves. */
 const UNLOADED = 4;
 
-/** A latency is high above one and a half times that without load, and a queue of 100 ms at the service is no reason to send less. */
+/** A latency is high if it exceeds the one without load by more than half and by more than 100 ms of queueing. */
 const TOLERANCE = 1.5;
 const SLACK_MS = 100;
 
@@ -14,7 +14,7 @@ const SLACK_MS = 100;
 const WEIGHT = 1 / 16;
 const UNLOADED_WEIGHT = 1 / 32;
 
-/** A failure counts when no request has succeeded for so long, in milliseconds. */
+/** A failure counts if no request has succeeded for this time, in milliseconds. */
 const OUTAGE_MS = 1_000;
 
 const AFTER_HIGH_LATENCY = 0.8;
@@ -40,29 +40,28 @@ export interface Observation {
   readonly sentAt: number;
   readonly ms: number;
   readonly health: UpstreamHealth;
-  /** Requests in flight when it was sent, itself included. */
+  /** Requests in flight when it was sent, including itself. */
   readonly inFlight: number;
-  /** Whether the limit, not the demand, kept the number of requests low. */
+  /** Whether the limit, not the demand, determined the number of requests. */
   readonly isLimiting: boolean;
 }
 
 /**
- * An adaptive concurrency limit, as those of Netflix' concurrency-limits and Envoy. It grows while latency stays near that without load. It is
- * multiplied by 0.8 when the average latency is high, and halved after a timeout, a reset or a 5xx while nothing succeeds. As in
- * TCP, it doubles at first, and grows by one for each round of requests after the first sign of overload.
- *
- * Own code: the packages for Node limit incoming requests of a process by its event loop, and know neither endpoints nor callers.
+ * An adaptive concurrency limit, like those of Netflix' concurrency-limits and Envoy. It grows while latency stays near that without load.
+ * It is multiplied by 0.8 when the average latency is high, and halved after a timeout, a reset or a 5xx while nothing succeeds. As in TCP,
+ * it doubles at first, and grows by one for each round of requests after the first sign of overload. Own code: the packages for Node.js
+ * limit incoming requests of a process by its event loop, and support neither endpoints nor callers.
  */
 export class AdaptiveLimit {
   readonly #max: number;
   readonly #min: number;
   #limit: number;
-  /** Whether no sign of overload was seen yet. */
+  /** Whether there was no sign of overload so far. */
   #isStarting = true;
-  /** Requests that were sent before show nothing about the present limit. */
+  /** Requests that were sent before a change show nothing about the current limit. */
   #reducedAt = Number.NEGATIVE_INFINITY;
   readonly #latencies = new Map<object, Latency>();
-  /** When a request has succeeded last. */
+  /** The time of the last success. */
   #succeededAt = Number.NEGATIVE_INFINITY;
 
   constructor({ initial, max }: AdaptiveLimitSettings) {
@@ -78,7 +77,7 @@ export class AdaptiveLimit {
   observe({ endpoint, sentAt, ms, health, inFlight, isLimiting }: Observation): void {
     if (health === "unknown") return;
     if (health === "down") {
-      // Where others succeed, the cause is that of a record, an endpoint or a caller.
+      // If other requests succeed, the cause is a record, an endpoint or a caller.
       const since = Math.min(sentAt, sentAt + ms - OUTAGE_MS);
       if (this.#succeededAt < since) this.#reduce(AFTER_FAILURE, sentAt, ms);
       return;
@@ -87,7 +86,7 @@ export class AdaptiveLimit {
     const isUnloaded = inFlight <= UNLOADED || this.value === this.#min;
     const latency = this.#latencies.get(endpoint);
     if (!latency) {
-      // An endpoint that was never seen without load shows nothing.
+      // Until an endpoint has a latency without load, its latency shows nothing.
       if (isUnloaded) this.#latencies.set(endpoint, { mean: ms, unloaded: ms, count: 1 });
       return;
     }
@@ -104,7 +103,7 @@ export class AdaptiveLimit {
       this.#limit = Math.min(this.#max, this.#limit + (this.#isStarting ? 1 : 1 / this.#limit));
   }
 
-  /** Once for each round of requests. */
+  /** The limit grows once for each round of requests. */
   #reduce(factor: number, sentAt: number, ms: number): void {
     if (sentAt < this.#reducedAt) return;
     this.#isStarting = false;

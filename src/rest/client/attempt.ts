@@ -11,13 +11,13 @@ export interface UpstreamReport {
   readonly requestId: string;
   readonly method: string;
   readonly route: string;
-  /** HTTP status, or an error code when there was no usable response. */
+  /** HTTP status, or an error code if there was no usable response. */
   readonly outcome: string;
   readonly ms: number;
 }
 
 export interface UpstreamSpan {
-  /** The headers of the trace context to send, in lower case; null when the request is not traced here. */
+  /** The headers of the trace context to send, in lower case; null if the request is not traced here. */
   readonly headers: Readonly<Record<string, string>> | null;
   readonly run: <Answer>(act: () => Answer) => Answer;
   /** Ends the span with the HTTP status (null without a response) and the error code (null on success). */
@@ -40,7 +40,7 @@ interface ResponseStats {
   bytes: number;
 }
 
-/** Sends a request once, and reads what is wanted of the response. */
+/** Sends a request once, and reads the needed part of the response. */
 export type ResponseConsumer<Result> = (
   call: UpstreamCall,
   wire: WireRequest,

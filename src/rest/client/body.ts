@@ -7,7 +7,7 @@ export class UnsupportedResponseError extends Error {}
 
 type Decoder = () => Transform;
 
-/** `createUnzip` decodes gzip, which a known server sends unasked, and the zlib format, which `deflate` means. */
+/** `createUnzip` decodes gzip, which a known server sends without being asked, and the zlib format, which `deflate` means. */
 const DECODERS: ReadonlyMap<string, Decoder | null> = new Map([
   ["", null],
   ["identity", null],
@@ -16,7 +16,7 @@ const DECODERS: ReadonlyMap<string, Decoder | null> = new Map([
   ["deflate", createUnzip],
 ]);
 
-/** The decoder for a `content-encoding`: null where the body is as it is, undefined for an unknown one. */
+/** The decoder for a `content-encoding`: null for an unencoded body, undefined for an unknown encoding. */
 export const decoderOf = (header: string | null): Decoder | null | undefined =>
   DECODERS.get((header ?? "").trim().toLowerCase());
 
@@ -38,7 +38,7 @@ export async function decodeBody(
 export const decodeStream = (source: Readable, decoder: Decoder | null): Readable =>
   decoder ? pipeline(source, decoder(), () => {}) : source;
 
-/** Reads a whole stream. Rejects with `ResponseTooLargeError` and destroys the stream when it exceeds `limit` bytes. */
+/** Reads a whole stream. Rejects with `ResponseTooLargeError` and destroys the stream if it exceeds `limit` bytes. */
 export async function readAll(stream: Readable, limit: number, account: MemoryAccount): Promise<Buffer> {
   const collector = new BoundedBuffer(limit, account);
   for await (const chunk of stream as AsyncIterable<Buffer>) collector.add(chunk);

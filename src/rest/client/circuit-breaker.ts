@@ -1,18 +1,21 @@
 import { type UpstreamHealth, GatewayError } from "../../errors.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
-/** Opens at a failure rate of a half over at least 20 requests in 10 seconds, and may probe the upstream service every 5. */
+/**
+ * Opens at a failure rate of one half over at least 20 requests in 10 seconds. While it is open, it may probe the upstream service every 5
+ * seconds.
+ */
 const MIN_REQUESTS = 20;
 const FAILURE_RATE = 0.5;
 const PAUSE_MS = 5_000;
 
-/** The window slides by half of its length, of which each half remembers 100 callers, routes and paths. */
+/** The window moves by half of its length. Each half remembers at most 100 callers, routes and paths. */
 const HALF_MS = 5_000;
 const MAX_ORIGINS = 100;
 
 /**
- * While others succeed, half of the callers, routes and paths must fail, and five of each: as many as hosts in Envoy's outlier
- * detection. Where fewer fail, the cause is theirs: a record that breaks its server, a dead endpoint.
+ * While other requests succeed, half of the callers, routes and paths must fail, and at least five of each, the number of hosts in Envoy's
+ * outlier detection. If fewer fail, they are the cause: a record that breaks its server, or a dead endpoint.
  */
 const MIN_FAILING = 5;
 
@@ -20,7 +23,7 @@ const MIN_FAILING = 5;
 const ORIGINS = [0, 1, 2];
 const [CALLERS = 0] = ORIGINS;
 
-/** Stands for the caller, the route and the path of a probe. */
+/** Represents the caller, the route and the path of a probe. */
 const PROBE = ["probe", "probe", "probe"];
 
 const CIRCUIT_OPEN = "The service failed again and again and is not asked for a moment.";
@@ -28,16 +31,16 @@ const CIRCUIT_OPEN = "The service failed again and again and is not asked for a 
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
 interface CircuitBreakerSettings {
-  /** Milliseconds since any fixed point; never goes back. */
+  /** Milliseconds since any fixed point. Never decreases. */
   readonly now: () => number;
   /**
-   * Asks the service on behalf of the circuit, for less than `PAUSE_MS`. Resolves with whether it is up. `isFirst`: the call that waits
-   * may be of a caller whose own requests fail.
+   * Probes the service, for less than `PAUSE_MS`. Resolves with whether it is up. `isFirst`: the waiting call may belong to a caller whose
+   * own requests fail.
    */
   readonly probe: (call: UpstreamCall, isFirst: boolean) => Promise<boolean>;
 }
 
-/** `latest`: whether the latest request of a caller, of a route and of a path failed. */
+/** `latest`: whether the latest request of a caller, a route and a path failed. */
 const openHalf = () => ({
   requests: 0,
   failures: 0,
@@ -45,19 +48,19 @@ const openHalf = () => ({
 });
 
 /**
- * Creates the circuit breaker of the service. Own code: cockatiel counts a disconnected caller as a success, its probe is the
- * request of a caller and ends with it, and its failure rate can be that of one caller.
+ * Creates the circuit breaker of the service. Own code: cockatiel counts a disconnected caller as a success, its probe is the request of a
+ * caller and ends with it, and its failure rate can be that of one caller.
  */
 export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
   let [half, before] = [openHalf(), openHalf()];
   let halfEnd = Number.NEGATIVE_INFINITY;
   /** When the next probe may begin; null while the circuit is closed. */
   let probeAt: number | null = null;
-  /** Resolves with the probe under way; null while there is none. */
+  /** Resolves with the pending probe; null if there is none. */
   let probing: Promise<void> | null = null;
   /** Whether only a few callers have failed, so that a probe decides before others are rejected. */
   let isSuspected = false;
-  /** Incremented when the circuit opens or closes: outcomes of earlier requests do not count after that. */
+  /** Incremented when the circuit opens or closes, after which outcomes of earlier requests do not count. */
   let generation = 0;
 
   const switchTo = (nextProbeAt: number | null): void => {
@@ -66,7 +69,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
     [half, before] = [openHalf(), openHalf()];
   };
 
-  /** How many callers, routes or paths there are, by their index, and of how many the latest request failed. */
+  /** The number of callers, routes or paths, by their index, and the number of those whose latest request failed. */
   const latestOf = (index: number) => {
     const all = [...new Map([...(before.latest[index] ?? []), ...(half.latest[index] ?? [])]).values()];
     return { all: all.length, failing: all.filter((hasFailed) => hasFailed).length };
@@ -78,14 +81,14 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
   };
 
   const probeFor = async (call: UpstreamCall): Promise<void> => {
-    // Counted from the beginning: the silence of a service that hangs is a part of the pause.
+    // The pause begins with the probe, so the time of a probe without a response is part of it.
     const nextProbeAt = now() + PAUSE_MS;
     const isFirst = isSuspected;
     isSuspected = false;
     const isUp = await probe(call, isFirst);
     probing = null;
     switchTo(isUp ? null : nextProbeAt);
-    // So that a few callers whose requests fail cannot open it again while it is known to be up.
+    // The success counts, so that a few callers whose requests fail cannot open the circuit again while the service is known to be up.
     if (isUp) count(PROBE, false);
   };
 
@@ -115,7 +118,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
     leave: (begun: number, origin: readonly string[], shown: UpstreamHealth): void => {
       if (shown === "unknown" || probeAt !== null) return;
       const hasFailed = shown === "down";
-      // A success shows that it is up, however long ago the request was sent.
+      // A success shows that the service is up, however long ago the request was sent.
       if (hasFailed && begun !== generation) return;
       count(origin, hasFailed);
       if (!hasFailed) return;
@@ -127,7 +130,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
     },
     /** Whether requests wait for the outcome of a probe instead of failing. */
     isHalfOpen: (): boolean => probeAt !== null && (probing !== null || now() >= probeAt),
-    /** Begins a probe unless one is under way. Resolves when its outcome is known. */
+    /** Starts a probe unless one is pending. Resolves when its outcome is known. */
     probe: (call: UpstreamCall): Promise<void> => (probing ??= probeFor(call)),
     circuit: () => (probeAt === null ? ("closed" as const) : ("open" as const)),
   };

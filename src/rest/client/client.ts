@@ -25,13 +25,13 @@ export interface ClientSettings
     ReadSettings,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   readonly clock: Clock;
-  /** Charged for the bytes of responses as they arrive, and for those that decompression adds. */
+  /** Charges the bytes of responses as they arrive, and those that decompression adds. */
   readonly memoryBudget: MemoryBudget;
   readonly callers: CallerRegistry;
   readonly retries: number;
 }
 
-/** Reads part of a stream, and its length in bytes. Destroys the stream unless it keeps it. Charges the account for memory. */
+/** Reads part of a stream, and its length in bytes. Destroys the stream unless it returns it. Charges the account for memory. */
 export type ReadChunk<Chunk> = (
   response: StreamedResponse,
   account: MemoryAccount,
@@ -87,9 +87,9 @@ export function createClient(settings: ClientSettings) {
 
   return {
     open,
-    /** Dispatches a read when it is admitted. Refuses it if that cannot be in time. */
+    /** Dispatches a read when it is admitted. Rejects it if that cannot be in time. */
     enqueue: (read: QueuedCall): void => admission.enqueue(read),
-    /** Refuses a read that has not been dispatched. */
+    /** Rejects a read that has not been dispatched. */
     cancel: (read: QueuedCall): void => admission.cancel(read),
     /** Sends an admitted read of a whole response. */
     read: (read: QueuedCall): Promise<unknown> => sendAdmitted(pipeline, read, bufferResponse),
@@ -108,7 +108,7 @@ export function createClient(settings: ClientSettings) {
       }),
     /** Sends a command. */
     command: <Answer>(call: UpstreamCall<Answer>): Promise<Answer> =>
-      // Safe: the reader of the endpoint reads its answers.
+      // Safe: the reader of the endpoint reads its responses.
       send(pipeline, call, bufferResponse as ResponseConsumer<Answer>),
     /** Opens a download. */
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {

@@ -8,7 +8,7 @@ export interface ConnectorSettings {
   readonly connectTimeoutMs: number;
   /** An HTTP proxy that supports CONNECT; null for direct connections. */
   readonly proxy: URL | null;
-  /** PEM: authorities to trust in place of the default ones, and the client certificate with its key. */
+  /** PEM: certificate authorities that replace the default ones, and the client certificate with its key. */
   readonly tls: Readonly<Record<"ca" | "cert" | "key", string | undefined>>;
 }
 
@@ -35,7 +35,7 @@ export const targetOf = ({ host, hostname, port, protocol }: URL): buildConnecto
   protocol,
 });
 
-/** A proxy opened no tunnel. The code is `PROXY_` and its HTTP status or the error of the connection: `PROXY_ECONNREFUSED`. */
+/** A proxy did not open a tunnel. The code is `PROXY_` and its HTTP status or the error of the connection: `PROXY_ECONNREFUSED`. */
 class ProxyError extends Error {
   readonly code: string;
 
@@ -62,7 +62,7 @@ function openTunnel(
   const timer = setTimeout(() => request.destroy(new ProxyError("TIMEOUT")), timeoutMs);
   request.once("connect", ({ statusCode = 0 }, socket) => {
     clearTimeout(timer);
-    // The connection on top of the tunnel reports errors.
+    // The connection in the tunnel reports errors.
     socket.on("error", () => {});
     if (statusCode < 200 || statusCode >= 300) {
       socket.destroy();
@@ -78,7 +78,7 @@ function openTunnel(
   request.end();
 }
 
-/** Node and URLs disagree about brackets around an IPv6 address. */
+/** Node.js and URLs differ in whether an IPv6 address has brackets. */
 const withoutBrackets = (hostname: string) => hostname.replaceAll(/[[\]]/g, "");
 
 const authorityOf = ({ hostname, port, protocol }: buildConnector.Options): string =>

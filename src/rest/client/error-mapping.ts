@@ -7,14 +7,14 @@ import { parseJson } from "../api/parse-json.ts";
 import { type EndpointName, spellingOf } from "../api/endpoint.ts";
 
 interface ErrorResponse extends ResponseHead {
-  /** The filled path of the request, with its query. */
+  /** The path of the request with its parameters filled in, and its query. */
   readonly path: string;
   readonly text: string;
   /** The caller's token, a password. Messages that contain one are not exposed. */
   readonly secrets: readonly (string | null | undefined)[];
 }
 
-/** Maps a response with status 300 or above to an error for callers. The document describes none of them; the mapping is ours. */
+/** Maps a response with status 300 or above to an error for callers. The document describes none of them, so the mapping is ours. */
 export function mapErrorResponse(
   { request: { endpoint, path, token, secret }, requester: { scope } }: UpstreamCall,
   head: ResponseHead,
@@ -35,13 +35,13 @@ export function mapErrorResponse(
 }
 
 /**
- * Whether a command may have taken effect although its response is an error. A 5xx may come from a proxy that had passed the command
- * on: Envoy and Heroku send 503 when the upstream breaks off. So may 408. 302 and 303 redirect to a result, and 304 shows nothing.
+ * Whether a command may have taken effect although its response is an error. A 5xx may come from a proxy that had forwarded the command:
+ * Envoy and Heroku send 503 if the upstream connection breaks. So may 408. 302 and 303 redirect to a result, and 304 shows nothing.
  */
 const mayHaveBeenDone = ({ status }: ErrorResponse): boolean =>
   status >= 500 || status === 408 || status === 302 || status === 303 || status === 304;
 
-/** Known servers answer so when they crash at a command. One that does not take a method says that in JSON. */
+/** Known servers respond like this when they crash at a command. If they do not support a method, the response is JSON. */
 const isCrash = ({ method }: EndpointName, { status, contentType }: ErrorResponse): boolean =>
   method !== "GET" && status === 405 && !(contentType ?? "").includes("json");
 
@@ -60,7 +60,7 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
   if (status === 401 || (status === 403 && SIGNED_OUT.test(said)))
     return { code: "UNAUTHENTICATED", message: message ?? "The service asks for a valid token." };
   if (isCrash(endpoint, response)) {
-    // Releases without one of these answer in the same way.
+    // Releases without this endpoint respond in the same way.
     const orLacks = endpoint.optional ? ", or does not offer it" : "";
     return { code: "UPSTREAM_ERROR", message: `The server failed at ${spellingOf(endpoint)}${orLacks}.` };
   }
@@ -80,7 +80,9 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
 
 const isParameter = (part: string): boolean => part.includes("{");
 
-/** Names what is missing as unique names do, `ada.mnist.jobs.3`, or as an argument: `username ada`. All of it is the caller's. */
+/**
+ * Names the missing resource as unique names do, `ada.mnist.jobs.3`, or by its argument: `username ada`. All parts come from the caller.
+ */
 function notFound(template: string, filled: string): string {
   const [path = "", query] = filled.split("?");
   const parts = template.split("/");
@@ -93,7 +95,7 @@ function notFound(template: string, filled: string): string {
   return `Not found: ${file ? `${file} of ` : argument}${names.map(decodeURIComponent).join(".")}.`;
 }
 
-/** Whether a parameter of a path has a sign that the patterns of known servers do not match, such as a dot. */
+/** Whether a path parameter contains a character that the patterns of known servers do not match, such as a dot. */
 function hasUncommonName(template: string, filled: string): boolean {
   const segments = filled.replace(/\?.*$/s, "").split("/");
   return template.split("/").some((part, index) => isParameter(part) && /[^\w-]/.test(segments[index] ?? ""));
@@ -101,7 +103,7 @@ function hasUncommonName(template: string, filled: string): boolean {
 
 export const THROTTLED = "The service allows no more requests for now.";
 
-/** Servers respond with 403 for both "not signed in" and "not allowed"; only the message tells them apart. */
+/** Servers respond with 403 for both "not signed in" and "not allowed". Only the message distinguishes them. */
 const SIGNED_OUT = /authenticat|credential|token|inactive/i;
 
 /** `exposes`: whether callers see the service's own message. */
@@ -120,16 +122,16 @@ const BY_STATUS: Readonly<Record<number, Mapped & { readonly exposes: boolean }>
 const isHtmlError = (response: ErrorResponse) =>
   isHtml(response) || response.text.trimStart().startsWith("<");
 
-/** Longest message of the service that callers see, in characters. */
+/** Maximum length of a message of the service that callers see, in characters. */
 const MAX_MESSAGE_LENGTH = 300;
 
-/** Maximum strings of an error's body that are read, and levels of nesting in which they are found. */
+/** Maximum strings of an error's body that are read, and maximum levels of nesting. */
 const MAX_SENTENCES = 100;
 const MAX_SENTENCE_LEVELS = 8;
 
 /**
- * Extracts the service's message from any of its formats: `{"detail": "…"}`, `{"field": ["…"]}` (also nested),
- * `{"non_field_errors": […]}`, a list, a string. Returns an empty string when the body is not JSON.
+ * Extracts the service's message from any of its formats: `{"detail": "…"}`, `{"field": ["…"]}` (also nested), `{"non_field_errors": […]}`,
+ * a list, a string. Returns an empty string if the body is not JSON.
  */
 function upstreamMessage(response: ErrorResponse): string {
   if (isHtmlError(response)) return "";
@@ -144,7 +146,7 @@ function upstreamMessage(response: ErrorResponse): string {
   return message;
 }
 
-/** Whether a message is short and contains no markup, path or secret. A comparison such as `>=0.5` is no markup. */
+/** Whether a message is short and contains no markup, path or secret. A comparison such as `>=0.5` is not markup. */
 const isSafeToExpose = (message: string, secrets: ErrorResponse["secrets"]): boolean =>
   message !== "" &&
   message.length <= MAX_MESSAGE_LENGTH &&
@@ -167,12 +169,12 @@ function* sentences(body: unknown, path: readonly string[], level = 0): Generato
   }
 }
 
-/** The longest pause that is made or told, in seconds. No read waits for a service that asks for so much. */
+/** The maximum pause after a throttled request, and the maximum `retryAfterSeconds`, in seconds. */
 export const MAX_RETRY_AFTER_SECONDS = 300;
 
 /**
- * Parses `Retry-After` into whole seconds up to the maximum; null when it is neither a number nor an HTTP date. A date is compared
- * with the `Date` of the response, because the clocks of both sides may differ; without one, with the gateway's clock.
+ * Parses `Retry-After` into whole seconds up to the maximum; null if it is neither a number nor an HTTP date. A date is compared with the
+ * `Date` of the response, because the clocks of both sides may differ. If there is none, it is compared with the gateway's clock.
  */
 function secondsOf({ retryAfter, date }: ResponseHead): number | null {
   const given = retryAfter ?? "";

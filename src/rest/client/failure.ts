@@ -14,9 +14,9 @@ import { type Mapped, MAX_RETRY_AFTER_SECONDS, THROTTLED } from "./error-mapping
 import { TimeoutError, TransportError } from "./transport.ts";
 
 const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
-/** Codes of zlib, brotli and the HTTP parser, and of a failed assertion in undici, for example on status 000. */
+/** Matches codes of zlib, brotli and the HTTP parser, and of a failed assertion in undici, for example on status 000. */
 const DECODING = /^(?:Z_|HPE_|ERR_(?:_|BROTLI|ZLIB|ASSERTION))/;
-/** Codes of the operating system, undici, TLS, certificates, a proxy and prematurely closed streams: all but those of bugs. */
+/** Matches codes of the operating system, undici, TLS, certificates, a proxy and prematurely closed streams. Bugs have none of them. */
 const CONNECTION = /^(?!ERR_(?!STREAM|SSL|TLS))[A-Z]/;
 /** The gateway itself lacks file descriptors, ports or memory. */
 const LOCAL = /^(?:PROXY_)?(?:EMFILE|ENFILE|ENOMEM|ENOBUFS|EADDRNOTAVAIL)$/;
@@ -27,7 +27,7 @@ const OUT_OF_REACH: Mapped = { code: "UPSTREAM_UNAVAILABLE", message: "The servi
 function classify(cause: unknown, wasSent: boolean): Mapped | null {
   const code = codeOf(cause);
   if (LOCAL.test(code)) return { code: "SERVICE_OVERLOADED", message: OVERLOADED };
-  // Thrown by the byte limits while the response is received.
+  // The byte limits throw these while the response is received.
   if (cause instanceof GatewayError) return cause;
   const isOutOfReach = CONNECTION.test(code) || cause instanceof TimeoutError;
   if (!wasSent && isOutOfReach) return OUT_OF_REACH;
@@ -46,15 +46,15 @@ function classify(cause: unknown, wasSent: boolean): Mapped | null {
 }
 
 /**
- * Maps the failure of a request to an error for callers. The message omits the cause because it can name hosts. Bugs of
- * the gateway are returned unchanged, except after a command was sent, which may have been done.
+ * Maps the failure of a request to an error for callers. The message omits the cause because it can contain host names. Bugs of the gateway
+ * are returned unchanged, except after a command was sent, which may have been executed.
  */
 export function mapTransportError(
   endpoint: EndpointName,
   error: unknown,
   status: number | null = null,
 ): Error {
-  // Its reader does not know the request.
+  // The reader that threw the error does not know the request.
   const isUnread = isGatewayError(error, "UPSTREAM_BAD_RESPONSE") && !error.details.upstream;
   if (error instanceof CancelledError || (error instanceof GatewayError && !isUnread)) return error;
   const wasSent = isSent(error);
@@ -78,7 +78,7 @@ export function mapTransportError(
   );
 }
 
-/** The error of a request that nobody wants any more. A command that was not sent cannot have been done. */
+/** The error of a request without any remaining consumer. A command that was not sent cannot have been executed. */
 export function endedError(
   { method, path }: EndpointName,
   lifetime: Pick<Lifetime, "ended">,
@@ -94,7 +94,7 @@ export function endedError(
   );
 }
 
-/** The error of a request that the service will not allow in time. It was not sent. */
+/** The error of a request that the service would not accept in time. It was not sent. */
 export function throttledError({ method, path }: EndpointName, waitMs: number): Error {
   const retryAfterSeconds = Math.min(Math.max(1, Math.ceil(waitMs / 1000)), MAX_RETRY_AFTER_SECONDS);
   return new DeadlineError("RATE_LIMITED", THROTTLED, {
@@ -103,7 +103,9 @@ export function throttledError({ method, path }: EndpointName, waitMs: number): 
   });
 }
 
-/** The error of a command after one of the same operation that timed out. It was not sent, because it would wait behind that one. */
+/**
+ * The error of a command after another one of the same operation that timed out. It was not sent, because it would wait behind that one.
+ */
 export const timedOutBeforeError = ({ method, path }: EndpointName): Error =>
   new DeadlineError(
     "UPSTREAM_TIMEOUT",
@@ -125,7 +127,7 @@ export function causeOf(cause: unknown): string | null {
   return codeOf(cause) || (cause instanceof Error && isKnown ? cause.constructor.name : null);
 }
 
-/** The `code` of an error of the system, TLS or a library; empty without one. */
+/** The `code` of an error of the operating system, TLS or a library; empty if there is none. */
 const codeOf = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
 

@@ -11,8 +11,8 @@ export interface Pipeline extends AttemptSettings {
 }
 
 /**
- * Sends one upstream call that nobody shares: a command or a download. Commands that waited while another one of the operation timed out are
- * not sent: they would wait behind it. Rejects like `sendAdmitted`.
+ * Sends one upstream call that is not shared: a command or a download. Commands that waited while another one of the operation timed out
+ * are not sent, because they would wait behind it. Rejects like `sendAdmitted`.
  */
 export async function send<Result>(
   pipeline: Pipeline,
@@ -20,7 +20,7 @@ export async function send<Result>(
   consume: ResponseConsumer<Result>,
 ): Promise<Result> {
   const { request, requester, consumer } = call;
-  // The body, and the variables that it was made of, at two bytes a character.
+  // The body, and the variables from which it was created, at two bytes per character.
   if (request.body) consumer.chargeMemory(4 * request.body.length);
   const { timeouts } = requester;
   const admitted = await pipeline.admission.acquire(call);
@@ -32,9 +32,8 @@ export async function send<Result>(
 }
 
 /**
- * Sends an admitted call, and retries reads when a retry can help: each attempt is admitted anew. Commands are never sent twice; after a 429
- * no further command of the operation is sent. Rejects with `GatewayError`, and with `CancelledError` when all consumers have
- * disconnected.
+ * Sends an admitted call, and retries reads if a retry can help. Each attempt is admitted again. Commands are never sent twice; after a 429
+ * no further command of the operation is sent. Rejects with `GatewayError`, and with `CancelledError` when all consumers have disconnected.
  */
 export async function sendAdmitted<Result>(
   pipeline: Pipeline,
@@ -56,14 +55,14 @@ export async function sendAdmitted<Result>(
       if (lifetime.ended) throw endedError(request.endpoint, lifetime, false);
       if (!isRead && requester.isThrottled) throw throttledError(request.endpoint, admission.waitMs(call));
       if (attempts === 0) consumer.countRequest();
-      // Before another response is read.
+      // Checks the limit before another response is read.
       requester.reservation.checkLimit();
       sent = admission.beginSend(admitted);
       attempts++;
       return await attempt(pipeline, call, consume);
     } catch (error) {
       failure = error;
-      // Subscriptions poll again anyway.
+      // Subscriptions poll again in any case.
       pauseMs = isRead && !requester.isBackground ? retries.pauseAfter(error, attempts, lifetime) : null;
       if (pauseMs === null) {
         requester.isThrottled ||= error instanceof GatewayError && error.details.upstream?.status === 429;

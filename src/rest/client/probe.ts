@@ -14,13 +14,13 @@ export interface ProbeSettings {
   readonly clock: Clock;
 }
 
-/** How long the service has to begin its response to a probe, in milliseconds. */
+/** Maximum time until the response to a probe begins, in milliseconds. */
 const PROBE_MS = 4_000;
 
 /**
- * Creates the probe of the circuit breaker: a GET of its own with the token of a request that waits for it. So it outlasts the
- * operation of that request, and is never a command. Only its status is read. Probes alternate between the cheapest record and
- * what the request reads, so that neither one dead endpoint nor one bad record keeps the circuit open. `isFirst` is of the cheapest record.
+ * Creates the probe of the circuit breaker: a separate GET with the token of a waiting request. It outlasts the operation of that request,
+ * and is never a command. Only its status is read. Probes alternate between the cheapest record and the target of the request, so that
+ * neither one dead endpoint nor one bad record keeps the circuit open. `isFirst` selects the cheapest record.
  */
 export function createProbe({ attempts, consume, open, clock }: ProbeSettings) {
   let isCheapNext = true;

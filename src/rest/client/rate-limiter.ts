@@ -10,10 +10,10 @@ const BURST_SHARE = 0.75;
 /** The share of the requests that is reserved for operations, not subscriptions. */
 const OPERATION_SHARE = 0.25;
 
-/** While both wait, reads of operations before each read of a subscription. */
+/** Number of reads of operations before each read of a subscription, while both wait. */
 const OPERATIONS_PER_POLL = 3;
 
-/** Margin below the limit of the upstream service, which counts at arrival, and requests of other clients as well. */
+/** Margin below the limit of the upstream service, which counts at arrival and also counts requests of other clients. */
 const MARGIN_SHARE = 0.05;
 const MARGIN_MS = 500;
 
@@ -24,7 +24,7 @@ const RECOVERED = 64;
 export type RateLimitOutcome = "unsent" | "allowed" | number;
 
 /**
- * The reads of one token that are counted against one rate limit, within the fair queue of their caller: those of operations, and those of
+ * The reads of one token that count against one rate limit, within the fair queue of their caller: reads of operations, and reads of
  * subscriptions. Both are blocked while the rate limit allows none.
  */
 export class RateLimitedQueue {
@@ -40,17 +40,18 @@ export class RateLimitedQueue {
 }
 
 /**
- * Client-side rate limiter of one token, for endpoints that the upstream service counts together. It blocks the queues of reads until one is
- * allowed. Commands do not wait, but count. After a 429, reads pause as long as the response says, and their concurrency restarts at one.
+ * Client-side rate limiter of one token, for endpoints that the upstream service counts together. It blocks the queues of reads until one
+ * is allowed. Commands do not wait, but they count. After a 429, reads pause as long as the response requests, and their concurrency
+ * restarts at one.
  */
 export class RateLimiter {
   /** The queues that it blocks. A caller that becomes verified gets new ones. */
   readonly #queues: RateLimitedQueue[] = [];
   /** Whether one of them is blocked. */
   #isBlocking = false;
-  /** Operations whose reads cannot all be allowed before their deadline: further reads of them fail at once. */
+  /** Operations whose reads cannot all be allowed before their deadline. Their further reads fail at once. */
   readonly #late = new WeakSet<Requester>();
-  /** One error for all late reads of an operation, of which there may be thousands. */
+  /** One error for all late reads of an operation, because it may have thousands. */
   readonly #errors = new WeakMap<Requester, Error>();
   readonly #clock: Clock;
   readonly #limit: RateLimit | null;
@@ -62,11 +63,11 @@ export class RateLimiter {
   #concurrency = Number.POSITIVE_INFINITY;
   /** Admitted requests that have not ended. */
   #inFlight = 0;
-  /** Of these, those that are not sent yet. They count when they are sent. */
+  /** Admitted requests that are not sent yet. They count when they are sent. */
   #unsent = 0;
   #cancelTimer: (() => void) | null = null;
 
-  /** `limit` is that of the upstream service; null if unknown. `onUnblocked` is called when waiting reads are allowed after a pause. */
+  /** `limit` is the upstream rate limit; null if it is unknown. `onUnblocked` is called when waiting reads are allowed after a pause. */
   constructor(clock: Clock, limit: RateLimit | null, onUnblocked: () => void) {
     this.#clock = clock;
     this.#limit = limit;
@@ -88,7 +89,7 @@ export class RateLimiter {
     return queue;
   }
 
-  /** Throws `RATE_LIMITED` if a read would be allowed after its deadline only. */
+  /** Throws `RATE_LIMITED` if a read would be allowed only after its deadline. */
   checkDeadline(call: UpstreamCall): void {
     if (!this.#isLimiting() || this.#isFree(call.requester)) return;
     const wasLate = this.#late.has(call.requester);
@@ -104,7 +105,7 @@ export class RateLimiter {
     if (freeAt > now) throw throttledError(request.endpoint, freeAt - now);
   }
 
-  /** Admits a request, allowed or not. */
+  /** Admits a request, even if the limit does not allow it. */
   admit(): void {
     this.#inFlight++;
     this.#unsent++;
@@ -135,7 +136,8 @@ export class RateLimiter {
     this.#isBlocking = false;
     const isFull = this.#inFlight >= this.#concurrency;
     const operationsMs = isFull ? Number.POSITIVE_INFINITY : this.#waitMs(0);
-    // While operations wait, `OPERATIONS_PER_POLL` gives subscriptions their share. While none waits, subscriptions leave the reserved share free.
+    // While operations wait, `OPERATIONS_PER_POLL` defines the share of subscriptions. While none waits, subscriptions leave the reserved
+    // share free.
     const areReserved = !isFull && this.#waiting("operations") === 0;
     const pollsMs = areReserved ? this.#waitMs(this.#reserved) : operationsMs;
     let nextMs = Number.POSITIVE_INFINITY;
@@ -148,7 +150,7 @@ export class RateLimiter {
     });
   }
 
-  /** Blocks a queue for a time, in milliseconds. Returns it if something waits there, otherwise infinity. */
+  /** Blocks a queue for a time, in milliseconds. Returns the time if the queue has waiting reads, otherwise infinity. */
   #block(queue: FairQueue<QueuedCall>, ms: number): number {
     const wasBlocked = queue.isBlocked;
     queue.isBlocked = ms > 0;
@@ -166,7 +168,7 @@ export class RateLimiter {
     return error;
   }
 
-  /** How long a read would wait behind others, in milliseconds. `isBackground`: also behind the share of operations. */
+  /** How long a read would wait behind others, in milliseconds. `isBackground`: including the share of operations. */
   waitMs(isBackground: boolean): number {
     const operations = this.#waiting("operations");
     const polls = this.#waiting("polls");
@@ -185,7 +187,7 @@ export class RateLimiter {
     );
   }
 
-  /** Whether a read need not wait. */
+  /** Whether a read can be sent without waiting. */
   #isFree({ isBackground }: Requester): boolean {
     return this.#inFlight < this.#concurrency && this.waitMs(isBackground) === 0;
   }
@@ -210,13 +212,13 @@ export class RateLimiter {
   #refuseLate(): void {
     const all = this.#queues.flatMap(({ operations, polls }) => [...operations.items(), ...polls.items()]);
     for (const each of all) {
-      // Others wait only for their turn.
+      // The rate limit does not delay the other calls.
       const isDelayed = each.waitReason === "RATE_LIMIT" || this.#late.has(each.call.requester);
       if (isDelayed && !this.#rejectLate(each.call)) each.reject(this.lateFor(each.call));
     }
   }
 
-  /** Rejects consumers that cannot wait long enough. Returns false if none is left. */
+  /** Rejects consumers that cannot wait long enough. Returns false if none remains. */
   #rejectLate(call: UpstreamCall): boolean {
     const { requester, consumer } = call;
     const ms = this.waitMs(requester.isBackground);

@@ -9,13 +9,13 @@ export interface UpstreamRequest<Answer> {
   readonly endpoint: Get<never, Answer> | Command<never, Answer, never>;
   readonly path: string;
   readonly body?: string | null;
-  /** A text that no error message may contain, besides the caller's token. */
+  /** A string that error messages must not contain, in addition to the caller's token. */
   readonly secret?: string | null;
   /** The token to send; null for none. Defaults to the caller's. */
   readonly token?: string | null;
   /** The trace entry of its operation; null without a trace. */
   readonly traceEntry?: TraceEntry | null;
-  /** `Range` and `If-Range` of a download. */
+  /** The headers `Range` and `If-Range` of a download. */
   readonly range?: Readonly<Record<string, string>> | null;
 }
 
@@ -26,15 +26,15 @@ export interface RequestFormat {
   readonly authorizationScheme: string;
   /** Headers of every request, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Texts that no error message may contain, for any caller. */
+  /** Strings that error messages must not contain, for any caller. */
   readonly secrets: readonly string[];
-  /** The cheapest read that the server has. */
+  /** The cheapest read that the server supports. */
   readonly cheapest: Get<object, unknown>;
-  /** The service's rate limit of a token: one object for all endpoints that it counts together; null if it is not known. */
+  /** The service's rate limit of a token: one object for all endpoints that it counts together; null if it is unknown. */
   readonly limitOf: (endpoint: AnyEndpoint) => RateLimit | null;
 }
 
-/** `trace`: headers of the trace context, of which none replaces another header. */
+/** `trace`: headers of the trace context. They do not replace other headers. */
 export function headersOf(
   requestFormat: RequestFormat,
   { token: own, requestId }: RequestScope,
@@ -42,7 +42,7 @@ export function headersOf(
   trace: Readonly<Record<string, string>> | null,
 ): Readonly<Record<string, string>> {
   const accept = endpoint.answer.form === "json" ? "application/json" : "*/*";
-  // Keys after what is spread cost Node 20 a microsecond each.
+  // In Node.js 20, each key after a spread costs a microsecond.
   const headers: Record<string, string> = { accept, "x-request-id": requestId, ...requestFormat.headers };
   if (token !== null) headers["authorization"] = `${requestFormat.authorizationScheme} ${token}`;
   if (body !== null) headers["content-type"] = "application/json";

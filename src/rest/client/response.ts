@@ -18,10 +18,10 @@ import {
 } from "./transport.ts";
 
 export interface ReadSettings {
-  /** Receives the place of each value that reads as null because its type is wrong. */
+  /** Receives the path of each value that reads as null because its type is wrong. */
   readonly onMismatch: (route: string, path: string) => void;
   readonly requestFormat: RequestFormat;
-  /** Parses responses in time slices: a long one would block the event loop. */
+  /** Parses responses in time slices, because a long one would block the event loop. */
   readonly runCooperatively: (
     caller: Caller,
     open: () => Steps,
@@ -30,7 +30,7 @@ export interface ReadSettings {
   ) => void;
 }
 
-/** Parses a whole response with the reader of its endpoint, in turns of the caller; a long one in time slices. */
+/** Parses a whole response with the reader of its endpoint, in the caller's share of time. A long one takes several time slices. */
 export function readResponse(
   call: UpstreamCall,
   response: WholeResponse,
@@ -68,16 +68,16 @@ function stepsOf(
 
 const NO_BODY = { answer: undefined, mismatches: [] };
 
-/** Reported as the place of values that read as null because of their nesting. */
+/** Reported as the path of values that read as null because of their nesting. */
 const TOO_DEEP = "(nested too deeply)";
 
-/** Counts the memory that the value of a response will take, where that is more than its bytes stand for. */
+/** Charges the memory of a response's value that exceeds the memory charged for its bytes. */
 function chargeParsedValue({ consumer }: UpstreamCall, { heapBytes }: JsonScan, body: Buffer): void {
   const excess = Math.ceil(heapBytes / HEAP_BYTES_PER_CHARGED_BYTE) - body.length;
   try {
     if (excess > 0) consumer.chargeMemory(excess);
   } catch (error) {
-    // The upstream service may have done what it was sent.
+    // The upstream service may have executed the command.
     throw new TransportError(error, true);
   }
 }

@@ -2,18 +2,18 @@ import { retryOf, GatewayError } from "../../errors.ts";
 import type { Lifetime } from "./upstream-call.ts";
 import { MAX_RETRY_AFTER_SECONDS } from "./error-mapping.ts";
 
-/** At most a tenth of the requests of the last 10 seconds may be retries; a quiet gateway may make ten. */
+/** At most a tenth of the requests of the last 10 seconds may be retries. A gateway with few requests may send ten. */
 const RETRY_SHARE = 0.1;
 const MIN_RETRIES = 10;
 const WINDOW_MS = 10_000;
 
-/** Longest pause before a retry with backoff, in milliseconds. A longer `Retry-After` means no retry. */
+/** Maximum pause before a retry with backoff, in milliseconds. If `Retry-After` is longer, there is no retry. */
 const MAX_PAUSE_MS = 2_000;
 const FIRST_PAUSE_MS = 100;
 
 export type Retries = ReturnType<typeof createRetries>;
 
-/** Decides about retries. Shared by all callers, so that retries cannot multiply the load on a failing service. */
+/** Decides about retries. All callers share the retry budget, so that retries cannot multiply the load on a failing service. */
 export function createRetries(maxRetries: number) {
   let windowStart = Date.now();
   let attempts = 0;
@@ -43,11 +43,12 @@ export function createRetries(maxRetries: number) {
       startWindow();
       attempts++;
     },
-    /** The pause before the next attempt, in milliseconds; null when a retry cannot help or would be too late. */
+    /** The pause before the next attempt, in milliseconds; null if a retry cannot help or would be too late. */
     pauseAfter: (error: unknown, tried: number, { deadline }: Pick<Lifetime, "deadline">): number | null => {
       const inTime = (ms: number) => (Date.now() + ms < deadline ? ms : null);
       const requestedMs = requestedPauseMs(error) ?? 0;
-      // Known servers throttle in normal operation: a read waits for each pause that they name, one of 0 seconds is tried once.
+      // Known servers throttle in normal operation. A read waits for each pause that they request. After a pause of 0 seconds it is retried
+      // once.
       if (throttledMs(error) !== null) {
         const helps = requestedMs > 0 ? requestedMs < MAX_RETRY_AFTER_SECONDS * 1000 : tried === 1;
         return helps && inTime(requestedMs) !== null ? 0 : null;
@@ -62,12 +63,12 @@ export function createRetries(maxRetries: number) {
 const backoffMs = (attempts: number): number =>
   Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempts - 1));
 
-/** The service's `Retry-After`, in milliseconds; null without one. */
+/** The service's `Retry-After`, in milliseconds; null if there is none. */
 function requestedPauseMs(error: unknown): number | null {
   const { retryAfterSeconds } = error instanceof GatewayError ? error.details : {};
   return retryAfterSeconds === undefined ? null : retryAfterSeconds * 1000;
 }
 
-/** The pause for which the service asks by throttling a request that was sent, in milliseconds; null when it did not. */
+/** The pause that the service requests by throttling a request that was sent, in milliseconds; null if it did not. */
 export const throttledMs = (error: unknown): number | null =>
   retryOf(error) === "after `Retry-After`" ? requestedPauseMs(error) : null;

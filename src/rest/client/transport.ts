@@ -7,13 +7,13 @@ import { type Connector, targetOf } from "./connector.ts";
 import type { Consumer } from "./upstream-call.ts";
 
 export interface TransportSettings {
-  /** `{base_url}` of the service. */
+  /** The document's `{base_url}`: the base URL of the service. */
   readonly upstreamUrl: URL;
   readonly connect: Connector;
   /** Maximum connections for whole responses. Each stream opens another one. */
   readonly connections: number;
   readonly connectTimeoutMs: number;
-  /** Maximum age of a connection that begins a request, in milliseconds: a new one looks up the address of the service again. */
+  /** Maximum age of a connection for new requests, in milliseconds. A new connection resolves the address of the service again. */
   readonly connectionAgeMs: number;
   /** Maximum time until the response headers, in milliseconds. */
   readonly headersTimeoutMs: number;
@@ -27,7 +27,7 @@ export interface TransportSettings {
 
 export interface WireRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Path and query as they go over the wire. */
+  /** Path and query as sent. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
@@ -35,7 +35,7 @@ export interface WireRequest {
   readonly wantsBody: boolean;
 }
 
-/** The parts of a response's head that matter here. */
+/** The needed fields of a response's head. */
 export interface ResponseHead {
   readonly status: number;
   readonly contentType: string | null;
@@ -71,15 +71,15 @@ export class TransportError extends Error {
   }
 }
 
-/** A timeout of the gateway, or the end of those who wait. */
+/** A timeout of the gateway, or the end of all consumers. */
 export class TimeoutError extends Error {}
 
-/** Maximum bytes of an error body: enough for any message. */
+/** Maximum bytes of an error body, enough for any message. */
 export const MAX_ERROR_BYTES = 64 * 1024;
 
 /**
- * Creates the transport for whole responses, with keep-alive. Uses `dispatch` with a handler that never pauses: undici 7
- * crashes the process when the connection of a paused response closes (nodejs/undici#5360), as gunicorn's do.
+ * Creates the transport for whole responses, with keep-alive. Uses `dispatch` with a handler that never pauses: undici 7 crashes the
+ * process when the connection of a paused response closes (nodejs/undici#5360), as gunicorn's connections do.
  */
 export function createTransport(settings: TransportSettings) {
   const { upstreamUrl, connect, maxJsonBytes, responseTimeoutMs } = settings;
@@ -103,7 +103,7 @@ export function createTransport(settings: TransportSettings) {
   };
 
   return {
-    /** Sends a request and reads its whole response. Calls back once, at the latest on a timeout or when nobody wants it any more. */
+    /** Sends a request and reads its whole response. Calls back once, at the latest on a timeout or when no consumer remains. */
     send: (request: WireRequest, consumer: Consumer, done: Done): void => {
       const maxBytes = request.wantsBody ? maxJsonBytes : null;
       currentPool().dispatch(request, new ResponseHandler(consumer, done, maxBytes, responseTimeoutMs));
@@ -135,7 +135,7 @@ export const isHtml = ({ contentType }: ResponseHead): boolean =>
 class ResponseHandler {
   readonly #consumer: Consumer;
   readonly #done: Done;
-  /** Maximum bytes of the body after decompression; null when the body of a response that is neither an error nor a page is ignored. */
+  /** Maximum bytes of the body after decompression; null if the body is ignored unless it is an error or a page. */
   readonly #maxBytes: number | null;
   readonly #onEnd = (): void => this.#fail(new TimeoutError());
   #timer: NodeJS.Timeout;
@@ -159,7 +159,7 @@ class ResponseHandler {
   }
 
   onHeaders(status: number, rawHeaders: readonly Buffer[]): boolean {
-    // Informational: the final response follows.
+    // The response is informational, and the final one follows.
     if (status < 200) return true;
     this.#head = headOf(status, rawHeaders);
     if (status < 300 && this.#maxBytes !== null)
@@ -237,7 +237,7 @@ const SHORT_CHUNKS = new GatewayError("UPSTREAM_BAD_RESPONSE", `The service's an
 /** How long an ignored body may occupy its connection, in milliseconds. */
 const IGNORED_BODY_MS = 1_000;
 
-/** The headers that matter, by their names. */
+/** The needed headers, by their names. */
 const HEAD_FIELDS: ReadonlyMap<string, keyof Omit<ResponseHead, "status" | "receivedAt">> = new Map([
   ["content-type", "contentType"],
   ["content-encoding", "encoding"],
@@ -247,7 +247,7 @@ const HEAD_FIELDS: ReadonlyMap<string, keyof Omit<ResponseHead, "status" | "rece
 const LENGTHS = new Set([...HEAD_FIELDS.keys()].map(({ length }) => length));
 
 /**
- * The head of a response from its names and values. Only the fields in use are extracted, because parsing all of them takes as long as a
+ * The head of a response from its names and values. Only the needed fields are extracted, because parsing all of them takes as long as a
  * short body.
  */
 export function headOf(status: number, raw: readonly (string | Buffer)[]): ResponseHead {

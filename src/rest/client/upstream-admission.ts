@@ -11,7 +11,7 @@ import type { RequestFormat } from "./request.ts";
 import { throttledMs } from "./retry.ts";
 import { QueuedCall, type UpstreamCall, type WaitCounts } from "./upstream-call.ts";
 
-/** The share of the concurrency that is reserved for verified callers, and for callers that use fewer than that. */
+/** The share of the concurrency that is reserved for verified callers, and for callers that use fewer requests than that share. */
 const RESERVED_SHARE = 1 / 8;
 
 export interface ConcurrencySettings {
@@ -19,7 +19,7 @@ export interface ConcurrencySettings {
   readonly connections: number;
   /** Maximum concurrent upstream requests of one caller. */
   readonly connectionsPerCaller: number;
-  /** Concurrent upstream requests at the start, until their latency shows how many the service bears. */
+  /** Concurrent upstream requests at the start, until their latency shows the capacity of the service. */
   readonly initialConnections: number;
   /** Maximum waiting upstream requests. Above it new operations are rejected. */
   readonly queue: number;
@@ -32,24 +32,22 @@ interface AdmissionSettings extends ConcurrencySettings {
   readonly breaker: CircuitBreaker;
 }
 
-/** The state at the time when a request was sent. */
+/** The state when a request was sent. */
 export interface SentRequest {
   /** Milliseconds by the clock. */
   readonly at: number;
-  /** Requests in flight, this one included. */
+  /** Requests in flight, including this one. */
   readonly inFlight: number;
   /** The generation of the circuit breaker. */
   readonly generation: number;
 }
 
 /**
- * The one stage in which upstream requests wait, before anything large is built for them. They wait in one fair queue (gateway, caller, rate
- * limit, operation) until the rate limit of their token, the concurrency limits and the circuit breaker admit them. Within an operation the
- * request with the highest priority goes first. For every reason to wait alike: requests count, callers take turns, a request without
- * consumers leaves, and a full queue sheds new operations.
- *
- * Own code: p-queue, bottleneck and cockatiel are FIFO or have fixed keys, so that one caller with many requests starves the others, and they
- * keep the requests of disconnected callers.
+ * The only stage in which upstream requests wait, before anything large is allocated for them. They wait in one fair queue (gateway,
+ * caller, rate limit, operation) until the rate limit of their token, the concurrency limits and the circuit breaker admit them. Within an
+ * operation the request with the highest priority goes first. All reasons to wait are handled alike: requests count, callers are served
+ * fairly, a request without consumers leaves, and a full queue sheds new operations. Own code: p-queue, bottleneck and cockatiel are FIFO
+ * or have fixed keys, so that one caller with many requests starves the others, and they keep the requests of disconnected callers.
  */
 export class UpstreamAdmission {
   readonly #settings: AdmissionSettings;
@@ -73,10 +71,10 @@ export class UpstreamAdmission {
     const reserved = () => Math.floor(all() * RESERVED_SHARE);
     // A few callers whose requests hang must leave connections to others, unless one caller may use them all.
     const kept = () => Math.min(reserved(), all() - perCaller());
-    // Requests that hang must not keep out other callers when the limit is reduced below their number.
+    // Requests that hang must not block other callers when the limit is reduced below their number.
     const burst = () => Math.min(MIN_LIMIT, connections - all());
     this.#root = new FairQueue<QueuedCall>(null, { concurrency: all, guaranteed: kept, burst });
-    // The upstream service may reject tokens slowly: invented ones must leave connections to verified callers.
+    // The upstream service may reject tokens slowly. Invented tokens must leave connections to verified callers.
     this.#unverified = new FairQueue(this.#root, { concurrency: () => all() - reserved(), cost: 1 });
     this.#queues = new CallerQueues(callers, this.#root, this.#unverified, {
       concurrency: perCaller,
@@ -101,7 +99,7 @@ export class UpstreamAdmission {
     });
   }
 
-  /** Dispatches a call when it is admitted, possibly at once. Refuses it if it cannot be in time, and if load has to be shed. */
+  /** Dispatches a call when it is admitted, possibly at once. Rejects it if it cannot be in time, and if load has to be shed. */
   enqueue(queued: QueuedCall): void {
     const { request, requester, consumer } = queued.call;
     const rateLimiter = this.#rateLimiterOf(queued.call);
@@ -131,11 +129,11 @@ export class UpstreamAdmission {
     this.#serveSoon();
   }
 
-  /** Refuses a call that has not been dispatched, because all its consumers have disconnected or reached their deadline. */
+  /** Rejects a call that has not been dispatched, because all its consumers have disconnected or reached their deadline. */
   cancel(queued: QueuedCall): void {
     const { request, consumer } = queued.call;
     const { lifetime } = consumer;
-    // At the deadline the limit itself is the reason: the upstream service has rejected nothing.
+    // At the deadline, the limit itself is the reason, because the upstream service has rejected nothing.
     const isLate = queued.waitReason === "RATE_LIMIT" && lifetime.ended === "deadline";
     const late = isLate ? this.#rateLimiterOf(queued.call)?.lateFor(queued.call) : null;
     queued.reject(late ?? endedError(request.endpoint, lifetime, false));
@@ -151,7 +149,7 @@ export class UpstreamAdmission {
     return { at: clock.now(), inFlight: this.#root.running, generation };
   }
 
-  /** Must be called once for each admitted call, at its end. `sent` is null if it was not sent; `error` if it succeeded. */
+  /** Must be called once for each admitted call, at its end. `sent` is null if it was not sent, and `error` is null if it succeeded. */
   release({ call, queue }: QueuedCall, sent: SentRequest | null, error: unknown): void {
     const { request, requester } = call;
     if (sent) {
@@ -171,7 +169,7 @@ export class UpstreamAdmission {
         isLimiting: queue?.isHalfUsed() ?? false,
       });
     }
-    // The next holder of the connection must see the outcome.
+    // Released after the outcome is recorded, which the next holder of the connection must see.
     this.#rateLimiterOf(call)?.release(sent ? (throttledMs(error) ?? "allowed") : "unsent");
     queue?.release();
     this.#serve();
@@ -207,7 +205,7 @@ export class UpstreamAdmission {
   }
 
   #serve(): void {
-    // Called again by `release` when an admitted call fails synchronously: the loop below goes on with the next call.
+    // `release` calls this again when an admitted call fails synchronously. The loop below then continues with the next call.
     if (this.#isServing) return;
     this.#isServing = true;
     try {
@@ -232,7 +230,7 @@ export class UpstreamAdmission {
     });
   }
 
-  /** The caller whose token is sent: after a sign-in another one. */
+  /** The caller whose token is sent. After a sign-in, this is another one. */
   #callerOf({ request: { token }, requester: { scope } }: UpstreamCall): Caller {
     const isOwn = token === undefined || token === null || token === scope.token;
     return isOwn ? scope.caller : this.#settings.callers.withToken(token, scope.caller.addressCaller);
@@ -250,7 +248,10 @@ export class UpstreamAdmission {
     return rateLimiter;
   }
 
-  /** Shares of the queue are equal for all billed callers with waiting calls, and within an address for its unverified callers. */
+  /**
+   * Whether a caller uses its share of the queue. Shares are equal for all billed callers with waiting calls, and within an address for its
+   * unverified callers.
+   */
   #exceedsShare(caller: Caller): boolean {
     if (this.#root.waiting < this.#settings.queue) return false;
     const accounts = this.#root.activeChildCount + Math.max(0, this.#unverified.activeChildCount - 1);
@@ -261,7 +262,7 @@ export class UpstreamAdmission {
   }
 }
 
-/** A call whose admission a promise awaits. */
+/** A call whose admission is awaited by a promise. */
 class Acquisition extends QueuedCall {
   readonly call: UpstreamCall;
   readonly #settle: (error: Error | null) => void;

@@ -9,17 +9,17 @@ import type { UpstreamRequest } from "./request.ts";
 export interface Lifetime {
   /** Milliseconds since 1970. */
   readonly deadline: number;
-  /** The reason for its end; null before. */
+  /** The reason for its end; null while it is active. */
   readonly ended: EndReason | null;
-  /** Calls back once at the end, immediately if it has ended. */
+  /** Calls back once at the end. If it has ended, calls back immediately. */
   onEnd(callback: () => void): void;
   offEnd(callback: () => void): void;
 }
 
-/** Consumes a response: a read that operations share, or one operation. Only shared reads wait for the rate limit. */
+/** Consumes a response: a read that several operations share, or one operation. Only shared reads wait for the rate limit. */
 export interface Consumer extends Prioritized {
   readonly lifetime: Lifetime;
-  /** Rejects subscribers whose deadline is earlier than the wait for the rate limit, in milliseconds. Returns whether any is left. */
+  /** Rejects subscribers whose deadline is earlier than the wait for the rate limit, in milliseconds. Returns whether any remains. */
   rejectLate(msFor: (requester: Requester) => number, late: (requester: Requester) => Error): boolean;
   /** Counts a request that is about to be sent. Throws `GatewayError` if all consumers have reached their limit. */
   countRequest(): void;
@@ -35,23 +35,23 @@ export interface RequestLimits {
   readonly concurrency: number;
   /** Maximum upstream requests in total. Retries do not count. */
   readonly requests: number;
-  /** Whether it has low priority in the rate limit of the token: subscriptions. */
+  /** Whether it has low priority in the rate limit of the token, as subscriptions have. */
   readonly isBackground: boolean;
   /** Called for each request, including those above the maximum. */
   readonly onRequest?: () => void;
 }
 
-/** An operation, download or probe that sends upstream requests. It consumes responses itself that are not shared: commands, downloads. */
+/** An operation, download or probe that sends upstream requests. It consumes responses that are not shared (commands, downloads) itself. */
 export class Requester implements Consumer {
   readonly scope: RequestScope;
   readonly reservation: MemoryReservation;
-  /** Its queues within others. Nearly always there is one. */
+  /** Its queues, by their parent queue. Usually there is one. */
   readonly #queues: { readonly parent: FairQueue<QueuedCall>; readonly queue: FairQueue<QueuedCall> }[] = [];
   readonly isBackground: boolean;
   readonly lifetime: Lifetime;
   readonly priority = 1;
   hasBegun = false;
-  /** Whether one of its requests was rejected with 429: it sends no further commands. */
+  /** Whether one of its requests was rejected with 429. If so, it sends no further commands. */
   isThrottled = false;
   /** Number of its commands that timed out. */
   timeouts = 0;
@@ -92,7 +92,7 @@ export class Requester implements Consumer {
     this.reservation.charge(bytes);
   }
 
-  /** Counts a request. Throws `GatewayError` above the limit: one error for all requests, which reports their final number. */
+  /** Counts a request. Throws `GatewayError` above the limit. All requests share this error, which reports their final number. */
   countRequest(): void {
     const { requests, onRequest } = this.#bounds;
     onRequest?.();
@@ -117,11 +117,11 @@ export interface UpstreamCall<Answer = unknown> {
   readonly consumer: Consumer;
 }
 
-/** An upstream call before and after its admission. A waiting read is one such object: thousands may wait. */
+/** An upstream call before and after its admission. It is one object per waiting read, because thousands may wait. */
 export abstract class QueuedCall implements Prioritized {
   abstract readonly call: UpstreamCall;
   abstract readonly priority: number;
-  /** The queue in which it waits or runs; null before. */
+  /** The queue in which it waits or runs; null before that. */
   queue: FairQueue<QueuedCall> | null = null;
   isWaiting = false;
   waitReason: WaitReason | null = null;
@@ -142,7 +142,7 @@ export abstract class QueuedCall implements Prioritized {
     this.queue?.enqueue(this);
   }
 
-  /** Lends the permits of its operations to others, because a rate limit may take long. */
+  /** Lends the permits of its operations to others, because the wait for a rate limit may be long. */
   waitForRateLimit(): void {
     if (this.waitReason === "RATE_LIMIT" || !this.waitReason || !this.#waiting) return;
     this.#waiting[this.waitReason]--;
@@ -158,7 +158,7 @@ export abstract class QueuedCall implements Prioritized {
     this.dispatch();
   }
 
-  /** Refuses it, because it will not be admitted. */
+  /** Rejects it, because it will not be admitted. */
   reject(error: Error): void {
     if (this.isWaiting) this.queue?.remove(this);
     this.#stopWaiting();

@@ -14,23 +14,23 @@ export interface ReadOptions {
   readonly query?: Query | undefined;
   /** Reads a part of a log. Equal keys mean equal parts. */
   readonly window?: { readonly key: string; readonly read: ReadChunk<unknown> };
-  /** The keys that are needed, so that a list item, which may lack others, can replace the record. */
+  /** The needed keys, so that a list item, which may lack others, can replace the record. */
   readonly part?: Omit<RunRead, "query"> | undefined;
 }
 
 /** The progress of an operation. Batches are sent when it has no more queued work. */
 export interface OperationProgress {
-  /** Whether the operation is stopped. No more reads start then. */
+  /** Whether the operation is stopped. If so, no more reads start. */
   readonly isStopped: boolean;
   /** Whether work is queued for a later slice. More reads may follow from it. */
   isWaiting(): boolean;
   /** Calls back when no work is queued. */
   onIdle(callback: () => void): void;
-  /** Counts memory that the operation takes until it has ended. May stop it. */
+  /** Counts memory that the operation uses until it ends. May stop the operation. */
   chargeMemory(bytes: number): void;
 }
 
-/** For reads outside operations. */
+/** For reads outside of operations. */
 export const UNTRACKED: OperationProgress = {
   isStopped: false,
   isWaiting: () => false,
@@ -44,10 +44,10 @@ interface BatchSettings {
   readonly operationTrace: OperationTrace | null;
 }
 
-/** How long a refusal of a batch is believed, in milliseconds. */
+/** How long a rejected batch is remembered, in milliseconds. */
 const REFUSED_MS = 600_000;
 
-/** Reads that are started in one tick. An operation may request thousands, although most would not be sent. */
+/** Maximum reads that are started in one tick. An operation may request thousands, although most would not be sent. */
 const READS_PER_TICK = 200;
 
 interface Member {
@@ -62,17 +62,17 @@ interface Group {
 }
 
 /**
- * The reads of one operation since its last command. Equal reads share a request, and reads that one list of this server
- * covers become that list. The service's document has no such lists; there each read is a request of its own.
+ * The reads of one operation since its last command. Equal reads share a request, and reads that one list of this server covers are
+ * replaced by that list. The service's document has no such lists, so each read of such a server is a separate request.
  */
 export class BatchLoader {
   readonly #context: ReadContext;
   readonly #settings: BatchSettings;
   readonly #refused: ReadSharing["refused"];
   readonly #reads = new Map<string, Read>();
-  /** Whole reads by the object with their path parameters: references that are equal have the same one. */
+  /** Whole reads by the object with their path parameters. Equal references share this object. */
   readonly #byAddress = new Map<unknown, Read>();
-  /** Gathers the reads of a batch. Without its cache: there a batch would settle as a whole, not read by read. */
+  /** Gathers the reads of a batch. The cache of DataLoader is off, because with it a batch would settle as a whole, not read by read. */
   #loader: DataLoader<Read, unknown> | null = null;
 
   constructor(context: ReadContext, settings: BatchSettings) {
@@ -82,8 +82,8 @@ export class BatchLoader {
   }
 
   /**
-   * Loads a response; equal loads share it. Rejects with `InputError` when a path parameter is invalid, and with
-   * `GatewayError` without a token and when the server does not offer the endpoint: nothing is sent then.
+   * Loads a response. Equal loads share it. Rejects with `InputError` if a path parameter is invalid, and with `GatewayError` without a
+   * token or if the server does not offer the endpoint. Nothing is sent in these cases.
    */
   load<At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> {
     try {
@@ -100,7 +100,7 @@ export class BatchLoader {
     }
   }
 
-  /** The read with this target, which is batched if there was none. */
+  /** The read with this target. A new read is batched. */
   #find(target: ReadTarget): Read {
     // A list item may lack keys of the record.
     const key = target.part ? inPart(target.key) : target.key;
@@ -152,7 +152,7 @@ export class BatchLoader {
     };
   }
 
-  /** How a list can cover a read; null when none does. */
+  /** How a list can cover a read; null if none does. */
   #partOf(endpoint: AnyEndpoint, run: RunRead): ReadTarget["part"] {
     const batch = this.#settings.shared.server.batchOf(endpoint);
     const common = batch?.common(run) ?? null;
@@ -163,7 +163,7 @@ export class BatchLoader {
   /** Dispatches a batch after all pending microtasks, when no work is queued for a time slice. */
   #schedule(dispatch: () => void): void {
     const { progress } = this.#settings;
-    // Not `queueMicrotask`: Node makes an async resource for each.
+    // `queueMicrotask` would create an async resource for each batch.
     void Promise.resolve().then(() =>
       process.nextTick(() => {
         if (progress.isStopped) return;
@@ -175,7 +175,7 @@ export class BatchLoader {
 
   /** Starts the reads of a batch, which then settle one by one. */
   async #start(reads: readonly Read[]): Promise<readonly Read[]> {
-    // It would keep the batch in memory until the next one.
+    // The loader would keep the batch in memory until the next one.
     this.#loader = null;
     try {
       const groups = new Map<string, Group[]>();
@@ -195,7 +195,7 @@ export class BatchLoader {
     return reads;
   }
 
-  /** Reads the whole record for a read that needs a part of it, unless it was already requested. */
+  /** Reads the whole record for a read of a part of it, unless it was already requested. */
   #readSingle(read: Read): Promise<unknown> {
     read.traceEntry?.add({ kind: "served", by: "request", list: null });
     const target = { ...read.target, part: null };
@@ -207,8 +207,8 @@ export class BatchLoader {
   }
 
   /**
-   * Requests the list that covers several reads, or that is already requested. Records that the list does not contain are
-   * read one by one. Returns the reads for which no list is requested.
+   * Requests the list that covers several reads, unless it was already requested. Records that the list does not contain are read one by
+   * one. Returns the reads without a list.
    */
   #startList({ batch, members }: Group): readonly Read[] {
     const [{ read: only, run: first }, ...others] = members;
@@ -230,7 +230,7 @@ export class BatchLoader {
     return [];
   }
 
-  /** Picks a record from a list. Reads it singly when the list lacks it or failed, so that it gets its own error. */
+  /** Picks a record from a list. Reads it separately if the list lacks it or failed, so that it has its own error. */
   async #pick(found: Promise<Find>, { read, run }: Member): Promise<unknown> {
     try {
       return (await found)(run) ?? this.#readSingle(read);
@@ -245,7 +245,7 @@ export class BatchLoader {
     return this.#context.largePages.find(() => markOf(list)) !== undefined;
   }
 
-  /** Learns from the failure of a list. It is refused itself only if every single read succeeds. */
+  /** Records the failure of a list. The batch counts as rejected only if every single read succeeds. */
   async #learn(
     found: Promise<Find>,
     list: ListRead,

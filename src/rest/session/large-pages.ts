@@ -1,4 +1,4 @@
-/** How many lists are remembered, and for how long, in milliseconds. */
+/** Maximum number of remembered lists, and how long they are remembered, in milliseconds. */
 const MAX_LISTS = 100;
 const PAGE_SIZE_TTL_MS = 600_000;
 
@@ -6,7 +6,7 @@ const PAGE_SIZE_TTL_MS = 600_000;
 export class LargePages {
   readonly #known = new Map<string, { readonly size: number; readonly until: number }>();
 
-  /** The page size that was too large for a list; undefined for none, Infinity for the server's own. */
+  /** The page size that was too large for a list; undefined if none was, Infinity for the server's own. */
   find(markOf: () => string): number | undefined {
     const known = this.#known.size > 0 ? this.#known.get(markOf()) : undefined;
     return known && known.until > Date.now() ? known.size : undefined;

@@ -10,9 +10,9 @@ import type { ShownTie } from "./ties.ts";
 export interface ListPosition {
   readonly query: Query;
   readonly skip: number;
-  /** The tie before it, where more rows of the tie may follow. */
+  /** The tie before it, if more rows of the tie may follow. */
   readonly shown?: ShownTie | undefined;
-  /** Whether a caller gave it as a number, so that it is not known which rows were shown before it. */
+  /** Whether a caller gave it as a number, so the rows shown before it are unknown. */
   readonly isNumbered?: boolean;
 }
 
@@ -32,11 +32,11 @@ function pageParameters(params: URLSearchParams, paging: Paging): Query {
 
 export function serialize(query: Query): string {
   for (const _ in query) return new URLSearchParams(query).toString();
-  // As for most first pages.
+  // The parameters of most first pages are empty.
   return "";
 }
 
-/** Most rows of a tie that a cursor contains. */
+/** Maximum rows of a tie in a cursor. */
 const MAX_SHOWN = 1_000;
 
 /** A cursor is base64url of `<query string>#<skip>#<mark of the list>`, with `<values of a tie>:<its ids>#` before the mark. */
@@ -46,7 +46,7 @@ export function formatCursor({ query, skip, shown }: ListPosition, mark: string)
   );
 }
 
-/** Ids in ascending order: each as its distance from the one before, in base 36. */
+/** Ids in ascending order: each as its distance from the previous one, in base 36. */
 function packed(ids: readonly number[]): string {
   if (ids.length > MAX_SHOWN) throw tooManyTied();
   const sorted = ids.toSorted((one, other) => one - other);
@@ -65,15 +65,15 @@ export const tooManyTied = () =>
     "Too many rows have equal values in this order, and the service leaves open which of them comes first. Ask for larger pages or another order.",
   );
 
-/** Longer cursors, and links to a next page, are not read, in characters. */
+/** Maximum length of cursors, and of links to a next page, in characters. */
 const MAX_CURSOR_LENGTH = 8_000;
 
 const CURSOR = /^([^#]*)#(\d{1,9})#(?:([\w-]{6}):([\da-z]{1,10}(?:\.[\da-z]{1,10}){0,999})#)?[^#]*$/;
 
 /**
- * Parses a cursor. Clients can forge one, so it cannot request pages above `maxSize`, besides the rows of a tie. Without a size the server
- * uses its own, which its links have as well, because no request sets another one. Throws `InputError`, also for a cursor of a list with
- * another mark.
+ * Parses a cursor. Clients can forge one, so it cannot request pages above `maxSize`, except for the rows of a tie. Without a size the
+ * server uses its own, which its links contain as well, because no request sets another one. Throws `InputError`, including for a cursor of
+ * a list with another mark.
  */
 export function parseCursor(
   cursor: string,
@@ -86,7 +86,7 @@ export function parseCursor(
   const found = text.endsWith(`#${mark}`) ? CURSOR.exec(text) : null;
   const meanings = paging.by === "link" ? paging.parameters : {};
   const given = Object.entries(pageParameters(new URLSearchParams(found?.[1]), paging));
-  // No list is that long, and databases reject numbers above their integers.
+  // No list is that long, and databases reject numbers above their range of integers.
   const isTooFar = given.some(([name, value]) => /\d{10}/.test(value) && meanings[name] !== "cursor");
   const skip = Number(found?.[2]);
   if (!found || skip > MAX_RECORDS || isTooFar) throw notACursor(cursor, argument);
@@ -100,8 +100,8 @@ export const notACursor = (cursor: string, argument = "after") =>
   new InputError(`${argument}: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
 
 /**
- * The parameters of the next page; null on the last one. Servers build the link from the Host header, so it can point
- * anywhere: only the known parameters of its query are used.
+ * The parameters of the next page; null on the last one. Servers build the link from the Host header, so it can point to any host: only the
+ * known parameters of its query are used.
  */
 export function nextQuery(page: Page<unknown>, route: string, paging: Paging): Query | null {
   if (page.next == null || page.next === "") return null;
@@ -111,6 +111,6 @@ export function nextQuery(page: Page<unknown>, route: string, paging: Paging): Q
   return pageParameters(new URL(page.next, "http://page").searchParams, paging);
 }
 
-/** The error of pages that do not fit together. */
+/** The error of inconsistent pages. */
 export const badPages = (route: string, message: string) =>
   new GatewayError("UPSTREAM_BAD_RESPONSE", message, { upstream: { method: "GET", route } });

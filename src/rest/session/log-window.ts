@@ -2,8 +2,8 @@ import { BoundedBuffer, EMPTY, type MemoryAccount } from "../../callers/bounded-
 import type { StreamedResponse } from "../client/transport.ts";
 
 /**
- * A part of a log: from a position on, or its last lines. Sizes are bytes of the log. With `isContinued` the response
- * stays open after the window, as its `rest`.
+ * A part of a log: from a position on, or its last lines. Sizes are bytes of the log. With `isContinued` the response stays open after the
+ * window, as its `rest`.
  */
 export type WindowRequest =
   | { readonly fromByte: number; readonly maxBytes: number; readonly isContinued?: true }
@@ -12,18 +12,18 @@ export type WindowRequest =
 export interface LogWindow {
   /** Invalid UTF-8 is replaced. */
   readonly text: string;
-  /** Position of the text in the log. */
+  /** Position of the window's beginning in the log. */
   readonly startByte: number;
   /** Position at which to continue reading. */
   readonly endByte: number;
   readonly hasMore: boolean;
-  /** Whether the log is shorter than the requested position: it began anew, and this is its beginning. */
+  /** Whether the log is shorter than the requested position: it was restarted, and this is its beginning. */
   readonly isRestarted: boolean;
-  /** The open response after the window; null when it was not requested, or at the end of the log. */
+  /** The open response after the window; null if it was not requested, or at the end of the log. */
   readonly rest: OpenLog | null;
 }
 
-/** The parts of a response that a log is read from. */
+/** The parts of a response from which a log is read. */
 export type LogResponse = Pick<StreamedResponse, "stream" | "bodyHeaders">;
 
 /**
@@ -50,7 +50,7 @@ class OpenLog {
   readonly #response: LogResponse;
   readonly #chunks: AsyncIterator<Buffer>;
   readonly #maxBytes: number;
-  /** Length of the log in bytes; infinite when it is not known. */
+  /** Length of the log in bytes; infinite if it is unknown. */
   readonly #length: number;
   #position: number;
   /** Bytes before the next window that have not been received yet. */
@@ -73,7 +73,7 @@ class OpenLog {
     this.#toSkip = this.#isAtEnd ? 0 : this.#position;
   }
 
-  /** Reads the next window. Rejects when the response fails. */
+  /** Reads the next window. Rejects if the response fails. */
   async next(account: MemoryAccount | null = null): Promise<LogWindow> {
     const maxLength = this.#maxBytes + MAX_CHARACTER_BYTES;
     const isCut = await this.#skip(maxLength, account);
@@ -106,8 +106,8 @@ class OpenLog {
   }
 
   /**
-   * Receives what is before the window. A log that ends before is a new one: its beginning becomes the window. Returns whether there is
-   * more of it than was kept.
+   * Receives the bytes before the window. If the log ends before the window, it was restarted, and its beginning becomes the window.
+   * Returns whether the log has more bytes than were kept.
    */
   async #skip(maxLength: number, account: MemoryAccount | null): Promise<boolean> {
     const kept = Number.isFinite(this.#length) ? 0 : maxLength;
@@ -169,7 +169,7 @@ async function readTail(
   };
 }
 
-/** Start of the last `lines` lines. A newline at the very end ends the last line and starts none. */
+/** Start of the last `lines` lines. A newline at the end of the log ends the last line and does not start another. */
 function lineStart(bytes: Buffer, lines: number): number {
   let lineEnd = bytes.length - 1;
   for (let line = 0; line < lines; line++) {

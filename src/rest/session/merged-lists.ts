@@ -4,18 +4,18 @@ import { type List, listFingerprint } from "./page-reader.ts";
 import { notACursor } from "./list-position.ts";
 import type { Session } from "./session.ts";
 
-/* Several lists as one, merged by a value of their rows by which the server sorts each of them. */
+/* Several lists as one, merged by a value of their rows by which the server sorts each list. */
 
 export interface MergedPart<At, Item> {
   readonly list: List<At, Item>;
-  /** Finds the rows that match what the service cannot compare; null without a scan. */
+  /** Finds the rows that match conditions which the service cannot compare; null without a scan. */
   readonly find: ScanRequest<Item>["find"] | null;
 }
 
 interface MergeRequest<Item> extends Omit<SliceRequest, "offset"> {
-  /** Rows after which a scan of all lists together ends. */
+  /** Maximum rows of a scan, over all lists together. */
   readonly maxRows: number;
-  /** Orders the rows: smaller ones come first. Of equal ones, that of the first list does. */
+  /** Orders the rows, smaller values first. Of equal rows, that of the first list comes first. */
   readonly rankOf: (item: Item) => number;
 }
 
@@ -25,12 +25,13 @@ export interface Merged<Item> {
   readonly part: number;
 }
 
-/** Begins the position of a list that was read to its end; its length follows if it is known. */
+/** Prefix of the position of a list that was read to its end. Its length follows if it is known. */
 const ENDED = "~";
 
 /**
- * Reads a page of several lists: a page of each that has not ended, side by side. The page ends early where the next row of a list is not
- * read yet, because it may come before those of the others. A cursor has a position in each list. Throws `InputError` for a cursor of others.
+ * Reads a page of several lists: a page of each list that has not ended, in parallel. The page ends early if the next row of a list has not
+ * been read, because it may come before those of the others. A cursor has a position in each list. Throws `InputError` for a cursor of
+ * other lists.
  */
 export async function readMerged<At, Item>(
   session: Session,
@@ -81,7 +82,7 @@ export async function readMerged<At, Item>(
   };
 }
 
-/** Merges rows. `taken`: how many of each list were taken, before the first item and after each. */
+/** Merges rows. `taken`: how many rows of each list were taken, before the first item and after each. */
 function merge<Item>(
   slices: readonly Slice<Item>[],
   wanted: number,
@@ -109,7 +110,7 @@ function merge<Item>(
   }
 }
 
-/** The rest of a list that an earlier page has read to its end: no row. */
+/** The slice of a list that an earlier page has read to its end: no rows. */
 const endedSlice = <Item>(count: string, isScanned: boolean): Slice<Item> => ({
   items: [],
   cursorAt: () => "",

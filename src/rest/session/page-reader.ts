@@ -23,7 +23,7 @@ import {
   withoutShown,
 } from "./ties.ts";
 
-/* How one page of a list is read, in the way its server pages. */
+/* How one page of a list is read, by the server's kind of pagination. */
 
 export interface List<At, Item> {
   readonly endpoint: Get<At, Page<Item>>;
@@ -36,7 +36,7 @@ export interface List<At, Item> {
   readonly sortedBy: SortKeys;
   /** Whether the gateway sorts rows with equal values of these keys by their ids. */
   readonly areTiesSorted?: boolean;
-  /** The keys that are needed, so that lists of other runs may be batched with this one. */
+  /** The needed keys, so that lists of other runs may be batched with this one. */
   readonly part?: NonNullable<Wants["part"]>;
 }
 
@@ -60,8 +60,8 @@ export interface PageRead<Item> {
 }
 
 /**
- * Reads the page at a position in the way this server pages: up to `wanted` items where the page size can be chosen. No response has
- * more than `most` items then: one that had more was too large.
+ * Reads the page at a position by the server's kind of pagination: up to `wanted` items if the page size can be chosen. Then no response
+ * has more than `most` items, because a response with more was too large.
  */
 export function readStep<At, Item>(
   session: Session,
@@ -101,24 +101,24 @@ async function stepByLink<At, Item>(
   const last = page.results.length - 1;
   return {
     page,
-    // The same array if it is whole: it is the key of memoized computations.
+    // The same array if all of it is used, because it is the key of memoized computations.
     rest: skip === 0 ? page.results : page.results.slice(skip),
-    // After the last item comes the next page, so that continuing does not request this page again.
+    // The next page follows the last item, so that continuing does not request this page again.
     positionAfter: (index) => (skip + index === last && next ? next : { query, skip: skip + index + 1 }),
     next,
   };
 }
 
-/** The offset of a page; 0 where a forged cursor has none. */
+/** The offset of a page; 0 if a forged cursor has none. */
 export function offsetIn(query: Query, { parameter }: PagingBy<"offset">): number {
   const offset = query[parameter] ?? "";
   return /^\d+$/.test(offset) ? Number(offset) : 0;
 }
 
-/** Rows of a page that are read where fewer were requested. A server that ignores the page size may send its whole list. */
+/** Maximum rows that are read if fewer were requested. A server that ignores the page size may send its whole list. */
 const MAX_UNREQUESTED_ROWS = 10_000;
 
-/** Reads the rows from an offset on, as many as wanted where the page size can be chosen. */
+/** Reads the rows from an offset on, as many as wanted if the page size can be chosen. */
 async function readFrom<At, Item>(
   session: Session,
   list: List<At, Item>,
@@ -131,7 +131,7 @@ async function readFrom<At, Item>(
     ...(size && { [size]: `${Math.min(wanted, paging.maxSize ?? wanted)}` }),
     ...positionAt(offset, paging).query,
   });
-  // A server that takes no offset would have the same rows for ever.
+  // A server that ignores the offset would return the same rows forever.
   const isBehind = offset > 0 && offset >= (page.count ?? Number.POSITIVE_INFINITY);
   const { sortedBy, areTiesSorted = false } = list;
   const all = isBehind ? [] : page.results;
@@ -145,7 +145,7 @@ async function readFrom<At, Item>(
   };
 }
 
-/** Reads from an offset, with all wanted items in one page. Leaves out the rows of a tie that earlier pages have shown. */
+/** Reads from an offset, with all wanted items in one page. Omits the rows of a tie that earlier pages have shown. */
 async function stepByOffset<At, Item>(
   session: Session,
   list: List<At, Item>,
@@ -156,7 +156,7 @@ async function stepByOffset<At, Item>(
   const { sortedBy } = list;
   const offset = offsetIn(query, paging) + skip;
   const most = paging.size === null ? 0 : (paging.maxSize ?? Number.POSITIVE_INFINITY);
-  // A tie of which several rows were shown probably has more.
+  // If several rows of a tie were shown, it probably has more.
   if (shown && shown.ids.length > 1 && Number.isFinite(wanted) && shown.ids.length + wanted <= most)
     return stepInTie(session, list, { offset, shown }, paging, wanted);
   const { page, rows, isLast } = await readFrom(session, list, paging, offset, wanted);
@@ -170,7 +170,7 @@ async function stepByOffset<At, Item>(
   return { page, rest: rows, positionAfter, next: isLast ? null : positionAfter(rows.length - 1) };
 }
 
-/** Continues in a tie. Reads it from its first row on, because the rows that were not shown may be anywhere in it. */
+/** Continues in a tie. Reads it from its first row on, because the rows that were not shown may be at any position in it. */
 async function stepInTie<At, Item>(
   session: Session,
   list: List<At, Item>,
@@ -201,12 +201,12 @@ async function stepInTie<At, Item>(
   return { page, rest, positionAfter, next: isWhole ? null : positionAfter(rest.length - 1) };
 }
 
-/** Sizes of the blocks that pages are read from. The first block at whose ends no tie is cut is taken. */
+/** Sizes of the blocks from which pages are read. The first block whose ends do not cut a tie is used. */
 const BLOCKS = [1, 100, 1_000];
 
 /**
- * Reads a page as a section of a block that has the ties at its ends as a whole, and sorts each tie by ids. So the page has the same rows
- * each time, and no other page has them. Throws `GatewayError` for a numbered page in a tie that no block has as a whole.
+ * Reads a page as a section of a block that contains the ties at its ends completely, and sorts each tie by ids. The page therefore has the
+ * same rows each time, and no other page has them. Throws `GatewayError` for a numbered page in a tie that no block contains completely.
  */
 async function stepInBlock<At, Item>(
   session: Session,
@@ -238,7 +238,7 @@ async function stepInBlock<At, Item>(
     isCut =
       (start > 0 && areTied(rows[0], rows[from], sortedBy)) ||
       (!isLast && !isOver && areTied(rows.at(-1), rows[last], sortedBy));
-    // A server with shorter pages than were requested.
+    // The server's pages are shorter than requested.
     const isShort = rows.length < length && !isLast;
     if (isShort && (isCut || rest.length < count)) break;
     if (isCut) continue;
@@ -258,7 +258,7 @@ async function stepInBlock<At, Item>(
   return readPlain();
 }
 
-/** Whether more items follow a page that ends there: by the list's count, otherwise by the page's link. */
+/** Whether more items follow a page that ends here: by the list's count, otherwise by the page's link. */
 const hasMore = ({ results, count, next }: Page<unknown>, end: number): boolean =>
   results.length > 0 && (count == null ? next != null && next !== "" : end < count);
 

@@ -16,38 +16,38 @@ export interface Slice<Item> {
   readonly items: readonly Item[];
   /** The cursor of an item, which points after it. */
   readonly cursorAt: (index: number) => string;
-  /** Position of the next page, also where nothing was found; null at the end of the list. */
+  /** Position of the next page, even if nothing was found; null at the end of the list. */
   readonly endCursor: () => string | null;
   readonly hasNext: boolean;
   readonly hasPrevious: boolean;
-  /** Length of the whole list, by the service's count or a scan of all of it; null when unknown. */
+  /** Length of the whole list, by the service's count or by a scan of all of it; null if it is unknown. */
   readonly count: number | null;
   /** Null without a scan. */
   readonly scan: Scan | null;
 }
 
-/** How much of a list was compared with conditions that the service cannot filter by. */
+/** How much of a list was compared with conditions by which the service cannot filter. */
 export interface Scan {
   readonly scannedRows: number;
-  /** Whether the end of the list was reached. */
+  /** Whether the scan reached the end of the list. */
   readonly isComplete: boolean;
 }
 
 export interface SliceRequest {
-  /** Number of items; null for those of the first upstream page, which is exactly one request, or for `maxSize` of a scan. */
+  /** Number of items; null for those of the first upstream page, which is exactly one request, or for `maxSize` items of a scan. */
   readonly first: number | null;
-  /** Maximum number of items when `first` is null, and the largest page size that a cursor can request. */
+  /** Maximum number of items if `first` is null, and the largest page size that a cursor can request. */
   readonly maxSize: number;
   /** A cursor of an earlier slice; null for the start of the list. */
   readonly after: string | null;
   /**
-   * Number of items to skip; null where the caller does not number pages. Only without a cursor and a scan, and where the server can
-   * page to any offset.
+   * Number of items to skip; null if the caller does not number pages. Only without a cursor and a scan, and if the server can page to any
+   * offset.
    */
   readonly offset?: number | null;
 }
 
-/** Finds the rows that match what the service cannot compare. */
+/** Finds the rows that match conditions which the service cannot compare. */
 export interface ScanRequest<Item> {
   /** Number of rows after which the scan ends. */
   readonly maxRows: number;
@@ -57,12 +57,12 @@ export interface ScanRequest<Item> {
 
 const MAX_PAGES = 100;
 
-/** How much smaller pages become, and at most in relation to the first ones: each try reads as much as a response may have. */
+/** The factor by which pages become smaller, and the total maximum of it. Each attempt reads as much as a response may have. */
 const SMALLER = 4;
 const SMALLEST = SMALLER ** 4;
 
 /**
- * Reads the pages of a list until it has `first` items; with null only the first page, up to `maxSize` items. A scan takes the
+ * Reads the pages of a list until it has `first` items. If it is null, reads only the first page, up to `maxSize` items. A scan selects the
  * matching rows of each page, and also ends after `maxRows` rows. Throws `InputError` for a cursor of another list.
  */
 export async function readSlice<At, Item>(
@@ -84,10 +84,10 @@ export async function readSlice<At, Item>(
   // Without `first` one page is enough, unless all its items are before the cursor.
   const enough = scanning ? wanted : (first ?? 1);
   const { maxRows, find } = scanning ?? { maxRows: Number.POSITIVE_INFINITY, find: null };
-  // A scan ends there, and any other read fails.
+  // At the limit a scan ends, and any other read fails.
   const most = find ? MAX_PAGES : Number.POSITIVE_INFINITY;
   let items: readonly Item[] = [];
-  /** The pages, each with the index of its first item, and which of its rows match. */
+  /** The pages, each with the index of its first item and its matching rows. */
   const pages: { from: number; step: PageRead<Item>; found: readonly number[] | null }[] = [];
   let [scannedRows, matches] = [0, 0];
   do {
@@ -100,7 +100,7 @@ export async function readSlice<At, Item>(
     const matching = found ? found.map((index) => rest[index] as Item) : rest;
     const room = wanted - items.length;
     const added = matching.length <= room ? matching : matching.slice(0, room);
-    // Lists of equal fields have the page's own items: a copy for each of them takes most of their memory.
+    // Lists of equal fields share the page's own items. A copy for each of them would use most of their memory.
     items = items.length === 0 ? added : [...items, ...added];
     scannedRows += rest.length;
     matches += matching.length;
@@ -119,7 +119,7 @@ export async function readSlice<At, Item>(
     cursorAt,
     endCursor: () => (next ? cursorOf(next) : items.length > 0 ? cursorAt(items.length - 1) : null),
     hasNext: !isComplete || matches > items.length,
-    // A cursor points after an item, so with a cursor there is always a previous item. An offset can be behind the end.
+    // A cursor points after an item, so there is always a previous item. An offset can be beyond the end.
     hasPrevious: after !== null || (offset !== null && offset > 0 && total !== 0),
     count: find ? (isComplete && after === null ? matches : null) : total,
     scan: find && { scannedRows, isComplete },
@@ -127,8 +127,8 @@ export async function readSlice<At, Item>(
 }
 
 /**
- * Prepares a page of a list that the caller reads as a whole and sorts. Returns a function that cuts the page out of the sorted rows. Throws
- * `InputError` for a cursor of another list.
+ * Prepares a page of a list that the caller reads completely and sorts. Returns a function that selects the page from the sorted rows.
+ * Throws `InputError` for a cursor of another list.
  */
 export function sorting<At>(
   list: List<At, unknown>,
@@ -152,12 +152,12 @@ export function sorting<At>(
   };
 }
 
-/** Rows at the end of a list among which its last tie is looked for. */
+/** Number of rows at the end of a list in which its last tie is searched. */
 const END_ROWS = 100;
 
 /**
- * Finds the cursor of the end of a list by its count, with one request, or two where the list is longer than a page. Returns null
- * where the server does not count or has no offsets: the end is then found by reading the pages.
+ * Finds the cursor of the end of a list by its count, with one request, or two if the list is longer than a page. Returns null if the
+ * server does not count or has no offsets: the end is then found by reading the pages.
  */
 export async function endOf<At, Item>(session: Session, list: List<At, Item>): Promise<string | null> {
   const { paging } = session.server.profile;
@@ -169,7 +169,7 @@ export async function endOf<At, Item>(session: Session, list: List<At, Item>): P
     ? await readStep(session, list, positionAt(Math.max(0, count - END_ROWS), paging), END_ROWS)
     : start;
   const position = end.positionAfter(end.rest.length - 1);
-  // Of a server with shorter pages, or of a longer tie, only the count is known.
+  // If the server's pages are shorter, or the tie is longer, only the count is known.
   const isShort = end.next !== null || (end !== start && position.shown?.ids.length === END_ROWS);
   return formatCursor(isShort ? positionAt(count, paging) : position, listFingerprint(list));
 }
@@ -181,12 +181,12 @@ interface LastRequest {
   readonly before: string | null;
 }
 
-/** Rows that are read at once to find the end of a list: with one more, a block of `END_ROWS`. */
+/** Number of rows that are read in one request to find the end of a list. With one more, they are a block of `END_ROWS`. */
 const LAST_ROWS = END_ROWS - 1;
 
 /**
- * Reads the last items of a list, or the last ones before a cursor, in the order of the list. On a server with offsets a cursor takes one
- * request, and the end one, or two in a list of more than `LAST_ROWS` rows. Any other server is read from the start. Throws `InputError`
+ * Reads the last items of a list, or the last ones before a cursor, in the order of the list. On a server with offsets a cursor needs one
+ * request. The end needs one, or two in a list of more than `LAST_ROWS` rows. Any other server is read from the start. Throws `InputError`
  * for a cursor of another list.
  */
 export async function readLast<At, Item>(
@@ -232,7 +232,7 @@ export async function readLast<At, Item>(
   async function startOfLast(): Promise<number> {
     if (paging.by !== "offset") return 0;
     if (cursor) return Math.max(0, offsetIn(cursor.query, paging) + cursor.skip - 1 - last);
-    // Where it is the whole list, the iterator shares the response.
+    // If the slice is the whole list, the iterator shares the response.
     const { page, next } = await readStep(session, list, START, wanted);
     return next && page.count != null ? Math.max(0, page.count - last) : 0;
   }
@@ -248,7 +248,7 @@ export class PageIterator<At, Item> {
   readonly #seen = new Set<string>();
   #position: ListPosition | null;
 
-  /** `pageSize`: how many items a page has where the server's own one is too large. */
+  /** `pageSize`: the number of items of a page if the server's own page size is too large. */
   constructor(list: List<At, Item>, start: ListPosition, pageSize: number) {
     this.#list = list;
     this.#position = start;
@@ -261,7 +261,7 @@ export class PageIterator<At, Item> {
     return this.#position === null;
   }
 
-  /** Reads the next page, up to `wanted` items where the page size can be chosen: fewer if it is too large. */
+  /** Reads the next page, up to `wanted` items if the page size can be chosen. If that is too large, fewer. */
   async next(session: Session, wanted: number): Promise<PageRead<Item>> {
     const position = this.#position ?? START;
     const { path: route } = this.#list.endpoint;
@@ -278,8 +278,8 @@ export class PageIterator<At, Item> {
   }
 
   /**
-   * Reads the next page of a list that is read to its end. Leaves out the rows at the end of the page that are tied: the next page
-   * begins with them, because the tie may go on there in another order.
+   * Reads the next page of a list that is read to its end. Omits the rows at the end of the page that are tied. The next page begins with
+   * them, because the tie may continue there in another order.
    */
   async nextOfAll(session: Session): Promise<PageRead<Item>> {
     const step = await this.next(session, Number.POSITIVE_INFINITY);
@@ -292,7 +292,7 @@ export class PageIterator<At, Item> {
     return { ...step, rest: rest.slice(0, count) };
   }
 
-  /** Reads a page, with fewer items as long as it is too large. */
+  /** Reads a page, with fewer items while it is too large. */
   async #readFitting(session: Session, position: ListPosition, wanted: number): Promise<PageRead<Item>> {
     const { largePages, server } = session;
     const { paging } = server.profile;

@@ -10,11 +10,11 @@ import type { SharedRead } from "./shared-read.ts";
 import { LargePages } from "./large-pages.ts";
 
 export interface SharingSettings {
-  /** How long a response is kept after its request began, in milliseconds; 0: not at all. */
+  /** How long a response is cached after its request began, in milliseconds. 0 disables the cache. */
   readonly ttlMs: number;
-  /** Maximum age of a stale response that is served in place of a transient error (stale-if-error), in milliseconds; 0: none is. */
+  /** Maximum age of a stale response that is served in place of a transient error (stale-if-error), in milliseconds. 0 disables it. */
   readonly staleMs: number;
-  /** Maximum bytes of kept responses, over all callers, with `ENTRY_BYTES` for each. */
+  /** Maximum bytes of cached responses, over all callers, with `ENTRY_BYTES` for each. */
   readonly maxBytes: number;
   /** Milliseconds since any fixed point. */
   readonly now: () => number;
@@ -24,7 +24,7 @@ export interface SharingSettings {
 
 const ENTRY_BYTES = 1_000;
 
-/** The path of a request stands in several strings of its entry. */
+/** The path of a request is part of several strings of its entry. */
 const BYTES_PER_KEY_CHARACTER = 8;
 
 const sizeOf = ({ bytes, target }: SharedRead): number =>
@@ -32,7 +32,7 @@ const sizeOf = ({ bytes, target }: SharedRead): number =>
 
 const SELDOM_CHANGING: ReadonlySet<AnyEndpoint> = new Set<AnyEndpoint>([cluster.read, cluster.node]);
 
-/** How many times longer a response is kept: the cluster, its machines and the record of a run that has ended seldom change. */
+/** The cluster, its machines and the record of a finished run seldom change, so their responses are cached longer by this factor. */
 const freshnessOf = ({ target: { endpoint } }: SharedRead, value: unknown): number =>
   SELDOM_CHANGING.has(endpoint) || (isObject(value) && typeof value["finished_at"] === "string") ? 5 : 1;
 
@@ -53,10 +53,10 @@ export class ReadCache {
     this.kept = new LRUCache({
       maxSize: settings.maxBytes,
       ttl,
-      // Responses of callers who left must not stay in memory.
+      // Responses of callers who have left must not stay in memory.
       ttlAutopurge: true,
       ttlResolution: 0,
-      // lru-cache takes a start of 0 for none.
+      // lru-cache treats a start of 0 as none.
       perf: { now: () => settings.now() + 1 },
     });
   }
@@ -64,15 +64,15 @@ export class ReadCache {
 
 /**
  * Responses that one caller has received since its last command, in flight or cached. Own code: packages for request coalescing share a
- * promise, which fails with the operation that made it, and they have neither limits nor invalidation by commands.
+ * promise, which fails with the operation that created it, and they have neither limits nor invalidation by commands.
  */
 export class CallerReadCache {
   readonly settings: SharingSettings;
-  /** The login name of the user of the token; null while it is not known. */
+  /** The login name of the user of the token; null if it is unknown. */
   viewer: string | null = null;
   /**
-   * The batches whose lists the server rejects although it serves the single reads, and until when that is believed: the cause
-   * may be the input or the rights of this caller, and servers are updated.
+   * The batches whose lists the server rejects although it serves the single reads, and when each expires: the cause may be the input or
+   * the rights of this caller, and servers are updated.
    */
   readonly refused = new Map<BatchRule, number>();
   readonly largePages = new LargePages();
@@ -89,14 +89,14 @@ export class CallerReadCache {
     this.#epoch = all.kept?.get(caller.key) ?? 0;
   }
 
-  /** The shared read that may answer an equal read; undefined without one. No later read gets an older response. */
+  /** The shared read that may answer an equal read; undefined if there is none. No later read receives an older response. */
   find(key: string): SharedRead | undefined {
     const sharedRead = this.#inFlight.get(key);
     if (sharedRead) return sharedRead.isOpen && !sharedRead.ended ? sharedRead : undefined;
     return this.#findKept(key, ({ freshUntil }) => this.settings.now() <= freshUntil);
   }
 
-  /** The last response to an equal read, for use while the service gives none; undefined without one. */
+  /** The last response to an equal read, for use while the service does not respond; undefined if there is none. */
   findStale(key: string): SharedRead | undefined {
     const { staleMs, now } = this.settings;
     return this.#findKept(key, ({ began }) => staleMs > 0 && now() - began <= staleMs);
@@ -108,7 +108,7 @@ export class CallerReadCache {
 
   /**
    * Removes an entry whose request has ended, unless a command or a later read has replaced it. `mayServeStale`: a cached response may
-   * still be true, and stays.
+   * still be valid, and stays.
    */
   remove(sharedRead: SharedRead, mayServeStale: boolean): void {
     const { key } = sharedRead.target;
@@ -117,7 +117,7 @@ export class CallerReadCache {
     if (!mayServeStale) this.#all.kept?.delete(this.#keyOf(key));
   }
 
-  /** Keeps the response in place of an earlier one, unless it is too old or too large. */
+  /** Stores the response in place of an earlier one, unless it is too old or too large. */
   keep(sharedRead: SharedRead, value: unknown): void {
     const { ttlMs, staleMs, now } = this.settings;
     const { target, began } = sharedRead;
@@ -129,12 +129,12 @@ export class CallerReadCache {
     if (ttl > 0) this.#all.kept?.set(this.#keyOf(target.key), sharedRead, { ttl, size: sizeOf(sharedRead) });
   }
 
-  /** Ends the sharing after an error that shows that the token means nobody: it may come to mean somebody else. */
+  /** Ends the sharing after an error which shows that the token belongs to no user, because another user may receive it later. */
   endAfter(error: unknown): void {
     if (isGatewayError(error, "UNAUTHENTICATED")) this.endSharing();
   }
 
-  /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
+  /** Ends the sharing of all earlier requests of the caller. Reads that start later send new requests. */
   endSharing(): void {
     this.#epoch = ++this.#all.epochs;
     this.#all.kept?.set(this.#caller.key, this.#epoch, { ttl: 0, size: ENTRY_BYTES });

@@ -14,7 +14,7 @@ import type { CallerReadCache, ReadCache } from "./read-cache.ts";
 
 export interface SharedSettings {
   readonly server: Server;
-  /** Receives the route of a batch that is refused from now on. */
+  /** Receives the route of a batch whose list the server rejects. */
   readonly onRefused: (route: string) => void;
   readonly reads: ReadCache;
 }
@@ -82,16 +82,16 @@ class TokenSession {
     });
   }
 
-  /** Throws `GatewayError` when the caller has no token. Nothing is sent then. */
+  /** Throws `GatewayError` if the caller has no token. Nothing is sent then. */
   requireToken(): void {
     if (this.#context.token === null) throw noToken();
   }
 
   /**
-   * Reads from an endpoint. Equal reads share one response or one error, also with other operations of the token.
-   * Rejects with `InputError` when a path parameter is invalid, and with `GatewayError` when the request fails.
+   * Reads from an endpoint. Equal reads share one response or one error, including those of other operations of the token. Rejects with
+   * `InputError` if a path parameter is invalid, and with `GatewayError` if the request fails.
    */
-  // Safe: equal reads have one type of response, and windows have keys of their own.
+  // Safe: equal reads have one type of response, and windows have separate keys.
   read<At, Answer>(endpoint: Get<At, Answer>, at: At, wants: Wants = {}): Promise<Answer> {
     return this.#batchLoader.load(endpoint, at, wants) as Promise<Answer>;
   }
@@ -108,8 +108,8 @@ class TokenSession {
   }
 
   /**
-   * Sends a command, without retries. Reads that start later send new requests, even if the command fails: the service
-   * may have done it.
+   * Sends a command, without retries. Reads that start later send new requests, even if the command fails, because the service may have
+   * executed it.
    */
   async send<At, Answer, Body>(endpoint: Command<At, Answer, Body>, at: At, body: Body): Promise<Answer> {
     const { client, requester, token } = this.#context;
@@ -136,7 +136,7 @@ class TokenSession {
     return this.#context.client.upstreamTime();
   }
 
-  /** The login name of the user of the token, if upstream has returned it before; otherwise null. */
+  /** The login name of the user of the token, if the upstream service has returned it before; otherwise null. */
   knownViewer(): string | null {
     return this.#context.shared?.viewer ?? null;
   }
@@ -149,12 +149,12 @@ class TokenSession {
     shared.viewer = username;
   }
 
-  /** Ends the sharing with other operations of the caller: reads that start later send new requests. */
+  /** Ends the sharing with other operations of the caller. Reads that start later send new requests. */
   endSharing(): void {
     this.#own.endSharing();
   }
 
-  /** Opens a session with another token. Both share only the limits. */
+  /** Opens a session with another token. The two sessions share only the limits. */
   as(token: string): Session {
     const { client, requester } = this.#context;
     return new TokenSession(client, requester, this.#settings, token);
@@ -169,7 +169,7 @@ const partOf =
     return { chunk, bytes: chunk.endByte - chunk.startByte };
   };
 
-/** Runs `act` for a response path. `isAhead`: it is prefetched. */
+/** Runs `act` for a response path. `isAhead`: the path is prefetched. */
 export type ForPath = <Value>(act: () => Value, isAhead?: boolean) => Value;
 
 /** A session that attributes its reads and commands to one response path in the trace. */

@@ -33,9 +33,9 @@ export interface ReadSharing {
     readonly now: () => number;
     readonly onShared: (how: "in flight" | "kept" | "stale") => void;
   };
-  /** The batches whose lists the server rejects, and until when that is believed, in milliseconds since 1970. */
+  /** The batches whose lists the server rejects, and when each expires, in milliseconds since 1970. */
   readonly refused: Map<BatchRule, number>;
-  /** The login name of the user of the token; null while it is not known. */
+  /** The login name of the user of the token; null if it is unknown. */
   viewer: string | null;
   endSharing(): void;
   find(key: string): SharedRead | undefined;
@@ -52,10 +52,10 @@ export interface ReadContext {
   readonly token: string | null;
   /** The read cache of the caller; null if the operation shares nothing. */
   readonly shared: ReadSharing | null;
-  /** Whether it ignores earlier requests (`no-cache`). Others do not share its requests, which may have low priority. */
+  /** Whether it ignores earlier requests (`no-cache`). Other operations do not share its requests, which may have low priority. */
   readonly bypassesCache: boolean;
   readonly largePages: LargePages;
-  /** The reads that it has started, which unsubscribe when it ends. */
+  /** The reads that it has started. They unsubscribe when it ends. */
   readonly started: Read[];
 }
 
@@ -66,13 +66,13 @@ export class Read {
   readonly response: Promise<unknown>;
   resolve!: (response: unknown) => void;
   reject!: (error: unknown) => void;
-  /** Number of positions in the result that wait for it. */
+  /** Number of result positions that wait for it. */
   priority = 0;
   /** Null without an operation trace. */
   traceEntry: TraceEntry | null = null;
   /** The shared read that answers it; null before the start and after a failure. */
   sharedRead: SharedRead | null = null;
-  /** The list request whose response will answer it; null without one. */
+  /** The list request whose response will answer it; null if there is none. */
   #list: Read | null = null;
   readonly context: ReadContext;
 
@@ -86,7 +86,7 @@ export class Read {
     });
   }
 
-  /** Raises the priority, also that of the request that will answer it. */
+  /** Raises the priority of the read, and of the request that will answer it. */
   addPriority(count: number): void {
     this.priority += count;
     if (this.sharedRead) this.sharedRead.priority += count;
@@ -158,9 +158,9 @@ const NO_CALLBACKS: readonly (() => void)[] = [];
 export class SharedRead extends QueuedCall implements Consumer, Lifetime {
   readonly lifetime = this;
   readonly target: ReadTarget;
-  /** Whether other reads may subscribe before it is answered. */
+  /** Whether other reads may subscribe before the response arrives. */
   readonly isOpen: boolean;
-  /** When the request began; until when other operations may use the response. */
+  /** When the request began, and until when other operations may use the response. */
   readonly began: number;
   freshUntil = -1;
   priority: number;
@@ -178,7 +178,7 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
   #holders = 0;
   #isPaused = false;
   #call: UpstreamCall | null = null;
-  /** Whether it is neither admitted nor refused yet. */
+  /** Whether it is neither admitted nor rejected yet. */
   #isPending = true;
   /** Whether the request is about to be sent, or was sent. */
   #isCharged = false;
@@ -202,7 +202,7 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
 
   get call(): UpstreamCall {
     if (this.#call) return this.#call;
-    // Safe: only read before the answer.
+    // Safe: it is only read before the response.
     const { requester, context, traceEntry } = this.#opener as Read;
     const { supported: endpoint, path } = this.target;
     const request = { endpoint, path, token: context.token, traceEntry };
@@ -253,7 +253,7 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
     }
     this.#drop(read);
     if (this.#waiting.length > 0) return read.end(this.#isCharged);
-    // The request's own error says whether it was sent.
+    // The request's own error shows whether it was sent.
     this.#last = read;
     this.ended = read.requester.lifetime.ended;
     for (const interrupt of this.#interrupts) interrupt();

@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import { valueAt } from "../api/record.ts";
 
 /*
- * Ties: rows of a list that have equal values of all keys by which the server sorts. A database returns them in another order for
- * each request, so that pages of them overlap and lose rows.
+ * Ties: rows of a list with equal values of all keys by which the server sorts. A database returns them in another order for each request,
+ * so pages of them overlap and lose rows.
  */
 
 /**
@@ -16,9 +16,9 @@ export const NO_ORDER: SortKeys = [];
 
 /** The last rows of a page that are a tie, of which more may follow. */
 export interface ShownTie {
-  /** Distinguishes the values of their keys. */
+  /** The values of the keys, in a form that distinguishes ties. */
   readonly values: string;
-  /** The ids of those that earlier pages have shown. */
+  /** The ids of the rows that earlier pages have shown. */
   readonly ids: readonly number[];
 }
 
@@ -42,7 +42,7 @@ export const valuesOf = (row: unknown, keys: SortKeys): string =>
 export const idOf = (row: unknown): number => Number(valueAt(row, "id") ?? Number.NaN);
 
 /**
- * Returns a function that finds the tie that ends with a row, as far back as the rows go; undefined where a row lacks a key or its id.
+ * Returns a function that finds the tie that ends with a row, as far back as the rows go; undefined if a row lacks a key or its id.
  * Compares the values of each row once, because a page may have a cursor for each.
  */
 export function tiesIn(rows: readonly unknown[], keys: SortKeys): (last: number) => ShownTie | undefined {
@@ -62,13 +62,13 @@ export function tiesIn(rows: readonly unknown[], keys: SortKeys): (last: number)
   };
 }
 
-/** For each row the index of the first one of its tie. */
+/** For each row, the index of the first row of its tie. */
 function firstsOf(rows: readonly unknown[], keys: SortKeys): number[] {
   let first = 0;
   return rows.map((row, index) => (areTied(row, rows[index - 1], keys) ? first : (first = index)));
 }
 
-/** Puts the rows of each tie in the order of their ids. Returns the same rows where there is no tie. */
+/** Sorts the rows of each tie by their ids. Returns the same rows if there is no tie. */
 export function sortTies<Item>(rows: readonly Item[], keys: SortKeys): readonly Item[] {
   const ties = firstsOf(rows, keys);
   if (ties.every((each, index) => each === index)) return rows;
@@ -79,8 +79,9 @@ export function sortTies<Item>(rows: readonly Item[], keys: SortKeys): readonly 
 }
 
 /**
- * Divides the rows that are read from the first row of a tie on: those of the tie, which of them were not shown, and those behind
- * it. `from` is the index at which the tie begins now: later where the list has grown, at the end of what was shown where it is gone.
+ * Divides the rows that are read from the first row of a tie on: the rows of the tie, those of them that were not shown, and the rows after
+ * it. `from` is the index at which the tie begins now. It is later if the list has grown. If the tie is gone, it is the end of the shown
+ * rows.
  */
 export function withoutShown<Item>(rows: readonly Item[], { values, ids }: ShownTie, keys: SortKeys) {
   const isOfTie = (row: Item) => valuesOf(row, keys) === values;
@@ -93,7 +94,7 @@ export function withoutShown<Item>(rows: readonly Item[], { values, ids }: Shown
   const fresh = tied.filter((row) => {
     const id = idOf(row);
     const count = shown.get(id) ?? 0;
-    // Bookmarks whose records are gone have one id.
+    // Bookmarks of deleted records share one id.
     shown.set(id, count - 1);
     return count <= 0;
   });

@@ -35,7 +35,7 @@ async function askPossibleTypes(uri: string): Promise<Record<string, string[]>> 
   return Object.fromEntries(abstract);
 }
 
-/** A client of a new gateway. Nobody is signed in before `signIn`. */
+/** A client of a new gateway. No user is signed in before `signIn`. */
 async function startClient() {
   const { url, calls, demo } = await startDemoGateway();
   const uri = `${url}/graphql`;
@@ -61,7 +61,7 @@ async function startSignedIn() {
   return started;
 }
 
-/** The codes of an answer's errors, by the fields that they are about. */
+/** The error codes of a response, by the fields to which they apply. */
 function codesOf(error: unknown): Record<string, unknown> {
   if (!CombinedGraphQLErrors.is(error)) throw new TypeError("expected errors of GraphQL", { cause: error });
   return Object.fromEntries(
@@ -148,7 +148,7 @@ test("a mutation response updates a watched query without another request", asyn
     ["The best", "RUNNING"],
     ["The best", "STOPPING"],
   ]);
-  // These three are the commands, and the reads of their selections afterwards.
+  // The last three are the commands and the subsequent reads of their selections.
   expect(calls()).toEqual([
     "GET ada/mnist/jobs/2/",
     "PATCH ada/mnist/experiments/42/",
@@ -193,7 +193,7 @@ test("a refused login is not UNAUTHENTICATED; a successful one returns the token
   expect(calls()).toEqual([]);
 
   signIn(data?.login?.token);
-  // The cache also contains the error of the earlier caller.
+  // The cache also contains the previous caller's error.
   await client.clearStore();
   expect((await askViewer()).data).toEqual({
     viewer: { __typename: "User", id: "VXNlcjphZGE", email: "ada@example.com" },

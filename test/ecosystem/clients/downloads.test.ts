@@ -24,7 +24,7 @@ async function startPage(env: Record<string, string> = {}) {
     `query ($id: ID!) { experiment(id: $id) { logsUrl outputsUrl } }`,
     { id: "ada.mnist.42" },
   );
-  // The look-up itself makes sure that there is such an experiment.
+  // The lookup itself checks that the experiment exists.
   expect(calls()).toEqual(["GET ada/mnist/experiments/42/"]);
   return { ...experiment, graphqlUrl: `${url}/graphql`, client, headers, calls };
 }

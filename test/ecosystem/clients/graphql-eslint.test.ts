@@ -14,12 +14,12 @@ interface Linted {
   readonly messages: readonly { readonly ruleId: string; readonly line: number }[];
 }
 
-/** Lints these paths; gives what was found in each file. */
+/** Lints these paths. Returns the problems of each file. */
 async function lint(...paths: string[]) {
   const args = [ESLINT, "--config", CONFIG, "--format", "json", ...paths];
-  // Else the plugin reads schema and documents again for each file.
+  // Otherwise the plugin reads the schema and the documents again for each file.
   const env = { ...process.env, NODE_ENV: "production" };
-  // It fails where it finds something, and tells what all the same.
+  // ESLint exits with an error if it finds problems, and prints them nevertheless.
   const { stdout } = await run(process.execPath, args, { cwd: ROOT, env, maxBuffer: 1e8 }).catch(
     (problem: { readonly stdout: string }) => problem,
   );
@@ -27,7 +27,7 @@ async function lint(...paths: string[]) {
   return linted.map(({ filePath, messages }) => ({ file: relative(ROOT, filePath), messages }));
 }
 
-test("graphql-eslint finds no problems in schema, shipped and example operations", async () => {
+test("graphql-eslint finds no problems in schema, bundled and example operations", async () => {
   const linted = await lint("schema", "examples/runs/src");
   expect(linted.filter(({ messages }) => messages.length > 0)).toEqual([]);
   const files = linted.map(({ file }) => file);

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { startRecords } from "../../support/fake.ts";
 import { startGateway } from "../../support/gateway.ts";
 import { globalId } from "../../support/ids.ts";
-import { startHolding } from "../../support/holding.ts";
+import { startDelayed } from "../../support/delayed-service.ts";
 import { LONG_TIMEOUT } from "../../support/long-timeout.ts";
 
 /** A frontend whose transport is event streams, each with one operation. */
@@ -19,13 +19,13 @@ function clientOf(url: string, token: string) {
 }
 
 test("closing an event stream cancels its upstream requests", async () => {
-  const service = await startHolding();
-  const { held } = service;
+  const service = await startDelayed();
+  const { pending } = service;
   const { url } = await startGateway({ upstream: service });
   const results = clientOf(url, "t0ken").iterate({ query: `{ experiment(id: "ada.mnist.42") { status } }` });
   const asked = results.next();
-  await vi.waitUntil(() => held.length === 1, LONG_TIMEOUT);
-  const [response] = held;
+  await vi.waitUntil(() => pending.length === 1, LONG_TIMEOUT);
+  const [response] = pending;
   if (!response) throw new TypeError("nobody asked the service");
   const gone = once(response, "close");
   await results.return?.();

@@ -42,7 +42,7 @@ describe.runIf(hasBrowser)("a browser", () => {
     const rows = page.locator("tr");
     await expect.poll(() => rows.count(), SHOWN).toBe(nodes.length);
     expect(await rows.locator("td:first-child").allTextContents()).toEqual(nodes.map(({ status }) => status));
-    // The service has answered nothing but the list.
+    // The service has responded only to the list.
     expect((await rows.locator("td:last-child").allTextContents()).join("")).toBe("");
     open();
     const commits = nodes.map(({ buildJob }) => buildJob?.commit ?? "");

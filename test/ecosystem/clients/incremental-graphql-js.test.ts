@@ -5,15 +5,16 @@ import type { GraphQLFormattedError } from "graphql";
 import { expect, test } from "vitest";
 import { startFake, type FakeResponse } from "../../support/fake.ts";
 import { startGateway } from "../../support/gateway.ts";
-import { askIncrementally, nullAt, type Path, type PieceJson } from "../../support/incremental.ts";
+import { askIncrementally, nullAt, type Path, type PayloadJson } from "../../support/incremental.ts";
 import { html } from "../../support/replies.ts";
 
 /*
- * Compares the forms of pieces with those of graphql-js for the same data: the form of August 2022 with its 17.0.0-alpha.2, the newer one
- * with its 17. Pieces are sent when they are ready. So only their contents are compared, not how many share a message.
+ * Compares both incremental formats with those of graphql-js for the same data: the format of August 2022 with its 17.0.0-alpha.2, the
+ * newer one with its 17. Payloads are sent when they are ready, so only their contents are compared, not how they are grouped into
+ * messages.
  */
 
-/** As far as both releases are used here. */
+/** The functions of both releases that are used here. */
 interface GraphqlJs {
   readonly parse: (text: string) => unknown;
   readonly buildSchema: (sdl: string, options: object) => unknown;
@@ -22,13 +23,13 @@ interface GraphqlJs {
 }
 
 interface Incremental {
-  readonly initialResult: PieceJson;
-  readonly subsequentResults: AsyncIterable<PieceJson>;
+  readonly initialResult: PayloadJson;
+  readonly subsequentResults: AsyncIterable<PayloadJson>;
 }
 
 const SDL = readFileSync(new URL("../../../schema/schema.graphql", import.meta.url), "utf8");
 
-/** A part of pieces of either form. */
+/** A part of a payload in either format. */
 interface Part {
   readonly id?: string;
   readonly path?: Path;
@@ -39,16 +40,16 @@ interface Part {
   readonly errors?: readonly GraphQLFormattedError[];
 }
 
-/** The contents of pieces, in a fixed order: the items of lists one by one, parts by path and label. */
-function heldBy(payloads: readonly PieceJson[]) {
+/** The contents of payloads, in a fixed order: the items of lists one by one, parts by path and label. */
+function contentsOf(payloads: readonly PayloadJson[]) {
   const [{ data, errors } = {}, ...later] = structuredClone(payloads);
   const pending = new Map<string, Part>();
   const items = new Map<string, number>();
-  const held: object[] = [];
+  const contents: object[] = [];
   for (const { id, ...announced } of payloads[0]?.pending ?? []) pending.set(id, announced);
   for (const payload of later) {
     for (const { id, ...announced } of payload.pending ?? []) pending.set(id, announced);
-    // Safe: the parts of either form have these keys only.
+    // Safe: the parts of either format have only these keys.
     for (const { id, subPath = [], ...part } of (payload.incremental ?? []) as readonly Part[]) {
       const { path = part.path ?? [], label = part.label } =
         (id === undefined ? null : pending.get(id)) ?? {};
@@ -56,23 +57,23 @@ function heldBy(payloads: readonly PieceJson[]) {
         path: id === undefined ? path : [...path, ...subPath],
         ...(label !== undefined && { label }),
       };
-      if (!part.items) held.push({ ...of, data: part.data, ...(part.errors && { errors: part.errors }) });
-      else for (const error of part.errors ?? []) held.push({ error });
+      if (!part.items) contents.push({ ...of, data: part.data, ...(part.errors && { errors: part.errors }) });
+      else for (const error of part.errors ?? []) contents.push({ error });
       for (const item of part.items ?? []) {
         const list = id === undefined ? path.slice(0, -1) : path;
         const next = items.get(list.join()) ?? Number(id === undefined ? path.at(-1) : -1);
         items.set(list.join(), next + 1);
-        held.push({ ...of, path: id === undefined ? [...list, next] : list, item });
+        contents.push({ ...of, path: id === undefined ? [...list, next] : list, item });
       }
     }
     for (const { id, ...completed } of (payload as { completed?: readonly Part[] }).completed ?? [])
-      held.push({ ...pending.get(id ?? ""), ...completed, isCompleted: true });
+      contents.push({ ...pending.get(id ?? ""), ...completed, isCompleted: true });
   }
   const flags = new Set(payloads.slice(0, -1).map(({ hasNext }) => hasNext));
-  const asText = held.map((part) => JSON.stringify(part, sortKeys)).toSorted();
+  const asText = contents.map((part) => JSON.stringify(part, sortKeys)).toSorted();
   return {
     first: { data, ...(errors && { errors }) },
-    held: asText.map((text) => JSON.parse(text) as object),
+    contents: asText.map((text) => JSON.parse(text) as object),
     hasNext: [...flags, payloads.at(-1)?.hasNext],
   };
 }
@@ -86,18 +87,18 @@ const sortKeys = (_: string, value: unknown): unknown =>
 const orMore = (part: object): object =>
   "data" in part ? { ...part, data: expect.objectContaining(Object(part.data)) as unknown } : part;
 
-/** The result of graphql-js for the data and errors of a whole result. */
+/** The result of graphql-js for the data and errors of a complete result. */
 async function answerOf(
   graphql: GraphqlJs,
-  { data, errors = [] }: PieceJson,
+  { data, errors = [] }: PayloadJson,
   source: string,
   variableValues: object,
-): Promise<readonly PieceJson[]> {
+): Promise<readonly PayloadJson[]> {
   const failures = new Map(
     errors.map(({ message, path = [], extensions }) => [path.join(), [path, message, extensions] as const]),
   );
   const root = structuredClone(data);
-  // An error below a null is at its place again.
+  // Restores the path of an error that is below a null.
   for (const [path] of failures.values()) {
     const place = nullAt(root, path);
     if (place.length < path.length) set(root, place, {});
@@ -125,8 +126,8 @@ async function answerOf(
   })) as Incremental;
   const payloads = [result.initialResult];
   for await (const payload of result.subsequentResults) payloads.push(payload);
-  // As it is sent.
-  return JSON.parse(JSON.stringify(payloads)) as readonly PieceJson[];
+  // The payloads as they are sent.
+  return JSON.parse(JSON.stringify(payloads)) as readonly PayloadJson[];
 }
 
 function set(root: unknown, path: Path, value: unknown): void {
@@ -155,9 +156,9 @@ const RECORDS: Readonly<Record<string, FakeResponse>> = {
 const IDS = `ids: ["ada.mnist.experiments.3", "?", "ada.mnist.builds.1"]`;
 
 interface Differs {
-  /** Whether a fragment repeats earlier fields: graphql-js 17 leaves them out. */
+  /** Whether a fragment repeats earlier fields, which graphql-js 17 omits. */
   readonly repeats?: boolean;
-  /** The field that fails for graphql-js where here the record of its object does, which is the path of the error. */
+  /** The path at which graphql-js reports the error. The gateway reports it at the object whose record failed. */
   readonly failsAt?: Path;
 }
 
@@ -167,7 +168,7 @@ test.each<[string, string, Differs?]>([
     `experiment(id: "ada.mnist.3") { id ... @defer(if: $later, label: "b") { buildJob { description } } }`,
   ],
   [
-    "fragments within fragments and beside them",
+    "nested and adjacent fragments",
     `experiment(id: "ada.mnist.3") {
       ... @defer(if: $later, label: "a") { description buildJob { id ... @defer(if: $later) { description } } }
       ... @defer(if: $later, label: "c") { tags }
@@ -175,7 +176,7 @@ test.each<[string, string, Differs?]>([
     }`,
   ],
   [
-    "a list with items that come later",
+    "a list with streamed items",
     `experiment(id: "ada.mnist.3") { statuses { nodes @stream(if: $later, initialCount: 1, label: "s") { id message } } }`,
   ],
   [
@@ -183,7 +184,7 @@ test.each<[string, string, Differs?]>([
     `entities(${IDS}) @stream(if: $later, initialCount: 0) { __typename id ... on Run @defer(if: $later) { description } }`,
   ],
   [
-    "a part of a fragment that fails",
+    "a failing part of a fragment",
     `experiment(id: "ada.mnist.3") { id ... @defer(if: $later) { tags original { status } } }`,
   ],
   [
@@ -192,7 +193,7 @@ test.each<[string, string, Differs?]>([
     { failsAt: ["experiment", "buildJob", "status"] },
   ],
   [
-    "a fragment that repeats what has come",
+    "a fragment that repeats delivered fields",
     `experiment(id: "ada.mnist.3") { status ... @defer(if: $later) { status description } }`,
     { repeats: true },
   ],
@@ -204,21 +205,21 @@ test.each<[string, string, Differs?]>([
     askIncrementally(
       url,
       { query, variables: { later } },
-      { authorization: "token t", "x-request-id": "story", accept },
+      { authorization: "token t", "x-request-id": "request-1", accept },
     );
   const [answer = {}] = await ask("application/json", false);
   const errors = answer.errors?.map((error) => ({ ...error, path: failsAt ?? error.path }));
-  const whole = { ...answer, ...(errors && { errors }) } as PieceJson;
+  const whole = { ...answer, ...(errors && { errors }) } as PayloadJson;
   for (const [accept, graphql] of [
     ["multipart/mixed;deferSpec=20220824", older],
     ["multipart/mixed;incrementalSpec=v0.2", newer],
   ] as const) {
-    // Safe: both have these functions.
+    // Safe: both releases have these functions.
     const reference = await answerOf(graphql as unknown as GraphqlJs, whole, query, { later: true });
     const [path, of] = [failsAt, answer.errors?.[0]?.path].map((each) => JSON.stringify(each ?? null));
     const reported = JSON.stringify(reference).replaceAll(`"path":${path}`, `"path":${of}`);
-    const [own, expected] = [heldBy(await ask(accept, true)), heldBy(JSON.parse(reported))];
+    const [own, expected] = [contentsOf(await ask(accept, true)), contentsOf(JSON.parse(reported))];
     const mayHaveMore = repeats && graphql === newer;
-    expect(own).toEqual(mayHaveMore ? { ...expected, held: expected.held.map(orMore) } : expected);
+    expect(own).toEqual(mayHaveMore ? { ...expected, contents: expected.contents.map(orMore) } : expected);
   }
 });

@@ -14,17 +14,17 @@ import { expect, test } from "vitest";
 import { cases } from "../../support/cases.ts";
 import { startDemoService, still, tokenOf } from "../../support/demo-gateway.ts";
 import { startGateway } from "../../support/gateway.ts";
-import { askIncrementally, type PieceJson } from "../../support/incremental.ts";
+import { askIncrementally, type PayloadJson } from "../../support/incremental.ts";
 import { deferral, UNSTEADY } from "../../support/random-deferral.ts";
 import { EXISTING_ROOTS, operation, VARIABLES } from "../../support/random-operations.ts";
 
-/** Merges the pieces of a document, as a client does. */
-type Client = (document: string, payloads: readonly PieceJson[]) => unknown;
+/** Merges the payloads of a document as a client does. */
+type Client = (document: string, payloads: readonly PayloadJson[]) => unknown;
 
-/** A handler of Apollo Client, as far as it is used here. */
+/** A handler of Apollo Client, with the methods that are used here. */
 interface Handler {
   readonly startRequest: (request: { query: ReturnType<typeof gql> }) => {
-    readonly handle: (cacheData: undefined, payload: PieceJson) => { readonly data?: unknown };
+    readonly handle: (cacheData: undefined, payload: PayloadJson) => { readonly data?: unknown };
   };
 }
 
@@ -42,7 +42,7 @@ const urql: Client = (document, [first, ...others]) => {
   const context = { url: "", requestPolicy: "network-only", preferGetMethod: false } as const;
   // Safe: the type of the variables is not that of any operation.
   const operationOf = makeOperation("query", createRequest(document, VARIABLES) as never, context);
-  // Safe: pieces are results as urql reads them.
+  // Safe: urql reads these payloads as results.
   let result: OperationResult = makeResult(operationOf, first as never);
   const pending = [...(first?.pending ?? [])];
   for (const payload of others) {
@@ -52,11 +52,11 @@ const urql: Client = (document, [first, ...others]) => {
   return result.data;
 };
 
-/** The page around GraphiQL, whose script is there for all others. */
-const page = async (payloads: readonly PieceJson[]): Promise<unknown> => {
+/** The page around GraphiQL. Its script is served for all other paths. */
+const page = async (payloads: readonly PayloadJson[]): Promise<unknown> => {
   let data: unknown;
   const { answersOf } = globalThis as unknown as {
-    answersOf: (payloads: AsyncIterable<PieceJson>) => AsyncIterable<PieceJson>;
+    answersOf: (payloads: AsyncIterable<PayloadJson>) => AsyncIterable<PayloadJson>;
   };
   const all = async function* () {
     yield* payloads;
@@ -66,7 +66,7 @@ const page = async (payloads: readonly PieceJson[]): Promise<unknown> => {
 };
 
 /** Whether a streamed list is within another. Apollo Client gives each deferred fragment a label. */
-function hasNestedStreams(payloads: readonly PieceJson[]): boolean {
+function hasNestedStreams(payloads: readonly PayloadJson[]): boolean {
   const pending = payloads.flatMap((payload) => payload.pending ?? []);
   const lists = pending.filter(({ label }) => label === undefined).map(({ path }) => `${path.join()},`);
   return lists.some((outer) => lists.some((inner) => inner !== outer && inner.startsWith(outer)));
@@ -76,7 +76,7 @@ const at = (data: unknown, path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>((object, key) => Object(object ?? {})[key], data);
 
 /** Whether a list has the name of a later field elsewhere, which Apollo Client 4.3 then treats as a streamed list. */
-function hasNamesakes(payloads: readonly PieceJson[]): boolean {
+function hasNamesakes(payloads: readonly PayloadJson[]): boolean {
   const pending = payloads.flatMap((payload) => payload.pending ?? []);
   const parts = payloads.flatMap((payload) => payload.incremental ?? []);
   return parts.some(({ id, data }) => {
@@ -110,7 +110,7 @@ test("Apollo Client, urql and GraphiQL merge random payloads into the whole resu
       const older = await ask(query, OLDER);
       const copies = () => structuredClone(newer);
       expect(await page(copies()), "page").toEqual(whole.data);
-      // Apollo Client finds no place for the items of a list that came as a part of a streamed item, or of an object that came later.
+      // Apollo Client cannot place the items of a list that arrived as a part of a streamed item, or of an object that arrived later.
       const isRead =
         !hasNestedStreams(newer) &&
         !hasNamesakes(newer) &&
@@ -120,7 +120,7 @@ test("Apollo Client, urql and GraphiQL merge random payloads into the whole resu
         whole.data,
       );
       expect(urql(query, structuredClone(older)), "urql 2022").toEqual(whole.data);
-      // It puts the items of streamed lists of this form at the beginning.
+      // urql puts the items of streamed lists in this format at the beginning.
       const merged = query.includes("@stream") ? whole.data : urql(query, copies());
       expect(merged, "urql").toEqual(whole.data);
     }),

@@ -8,7 +8,7 @@ const TABLE = gql(tableOf("@defer", ""));
 
 const rowsOf = (data: unknown): readonly Row[] => (data as Table).project.experiments.nodes;
 
-/** The contents of a table at first, with only one round answered, and at the end. */
+/** The contents of a table at first, after the first round of responses, and at the end. */
 const shownOf = (shown: readonly unknown[]) => ({
   first: rowsOf(shown[0]).map(({ status }) => status),
   builtAtFirst: rowsOf(shown[0]).filter(({ buildJob }) => buildJob).length,
@@ -21,8 +21,8 @@ const expectedOf = (whole: unknown) => ({
 });
 
 test.each([
-  ["that of graphql-js 17", () => new GraphQL17Alpha9Handler()],
-  ["that of August 2022", () => new Defer20220824Handler()],
+  ["the format of graphql-js 17", () => new GraphQL17Alpha9Handler()],
+  ["the format of August 2022", () => new Defer20220824Handler()],
 ] as const)("Apollo Client's handler shows a table after one round: %s", async (_, createHandler) => {
   const { uri, headers, open, whole } = await start();
   const client = new ApolloClient({
@@ -70,7 +70,7 @@ test("urql shows a table after one round", async () => {
   expect(shownOf(shown)).toMatchObject(expectedOf(await whole()));
 });
 
-// Of pieces as graphql-js 17 writes them it puts all items at the beginning of the list.
+// In payloads of graphql-js 17, urql puts all items at the beginning of the list.
 test("urql shows streamed list items as they arrive, in the 2022 format", async () => {
   const { uri, headers, open, whole } = await start();
   open();

@@ -62,7 +62,7 @@ test("urql's persisted exchange sends a GET with a hash", async () => {
   expect(calls()).toEqual(["GET users/", "GET users/"]);
 });
 
-/** The hash that graphql-codegen put into the document. */
+/** The hash that graphql-codegen wrote into the document. */
 const { hash } = (StartPageDocument as unknown as { __meta__: { hash: string } }).__meta__;
 const MANIFEST = fileURLToPath(new URL("../../../schema/persisted-documents.json", import.meta.url));
 

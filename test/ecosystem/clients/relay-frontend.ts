@@ -71,10 +71,10 @@ export async function startRelay(
     });
     return response.json();
   };
-  // The answer to this very query.
+  // The response to this query.
   const { data } = (await ask(getIntrospectionQuery())) as { data: IntrospectionQuery };
   const artifact = await compile(printSchema(buildClientSchema(data)), documents);
-  /** The pieces of a result, each as Relay reads it: in the form of August 2022, one part at a time. */
+  /** The payloads of a result as Relay reads them: in the format of August 2022, one part at a time. */
   const inChunks = (query: string, variables: Variables) =>
     Observable.create<GraphQLResponse>((sink) => {
       const send = async () => {
@@ -89,7 +89,7 @@ export async function startRelay(
         });
         for await (const { incremental, hasNext, ...first } of partsOf(response))
           for (const part of incremental ?? [first])
-            // Safe: in this form a part has data, path and label.
+            // Safe: in this format a part has data, path and label.
             sink.next({ ...part, extensions: { is_final: !hasNext } } as GraphQLResponse);
       };
       send().then(sink.complete, sink.error);
@@ -103,7 +103,7 @@ export async function startRelay(
   /** The data of a component's query from the store, without another request. */
   const look = async (name: string, variables: Variables) => {
     const operation = createOperationDescriptor(getRequest(await artifact(name)), variables);
-    // The data of a query is an object of its fields.
+    // Safe: the data of a query is an object of its fields.
     return environment.lookup(operation.fragment).data as Record<string, unknown>;
   };
   const load = async (name: string, variables: Variables) => {

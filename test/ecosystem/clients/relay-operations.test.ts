@@ -6,7 +6,9 @@ import { startRelay } from "./relay-frontend.ts";
 const OPERATIONS = new URL("../../../schema/operations/", import.meta.url);
 const SUFFIXES = { query: "Query", mutation: "Mutation", subscription: "Subscription" };
 
-/** A shipped operation as a module of Relay's, in which all names begin with its own: `BookmarksQuery`, `Bookmarks_KeptRun`. */
+/**
+ * A bundled operation as a module of Relay, in which all names begin with the name of the module: `BookmarksQuery`, `Bookmarks_KeptRun`.
+ */
 function toModule(text: string) {
   const document = parse(text);
   const operation = document.definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION);
@@ -22,7 +24,7 @@ function toModule(text: string) {
   return { module, name, document: print(renamed) };
 }
 
-test("the Relay compiler accepts every shipped operation", async () => {
+test("the Relay compiler accepts every bundled operation", async () => {
   const modules = readdirSync(OPERATIONS)
     .filter((file) => file.endsWith(".graphql"))
     .map((file) => toModule(readFileSync(new URL(file, OPERATIONS), "utf8")));

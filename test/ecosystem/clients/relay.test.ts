@@ -87,7 +87,7 @@ test("a failed field is caught with its code; other fields remain", async () => 
     there: { uniqueName: "ada.mnist.42" },
     gone: { ok: false, errors: [{ extensions: { code: "NOT_FOUND" } }] },
   });
-  // Both are looked up together; the one that is missing from the list is read alone.
+  // Both are looked up together. The one that is missing from the list is read alone.
   expect(calls()).toEqual([
     "GET ada/mnist/experiments/999/",
     "GET ada/mnist/experiments?query=id%3A42%7C999&limit=100",
@@ -110,7 +110,7 @@ test("with Relay's names a record is refetched by its id", async () => {
     id: EXPERIMENT,
     description: "Wider kernels and a calmer learning rate, trained on three machines",
   });
-  // Somebody else, behind the store's back.
+  // Another client changes the record without the store's knowledge.
   await ask(
     `mutation { updateExperiment(id: "ada.mnist.42", input: { description: "The best" }) { __typename } }`,
   );

@@ -3,7 +3,7 @@ import { latch } from "../../support/latch.ts";
 import { startGateway } from "../../support/gateway.ts";
 import { listen } from "../../support/listen.ts";
 
-/** A table of runs, whose builds and jobs are shown when they are there. */
+/** A table of runs, which shows their builds and jobs when they arrive. */
 export const tableOf = (later: string, jobs: string) => `query Table {
   project(id: "ada.mnist") {
     id
@@ -25,7 +25,7 @@ export interface Table {
   readonly project: { readonly experiments: { readonly nodes: readonly Row[] } };
 }
 
-/** A gateway in front of a service that answers one round of requests, and the others when `open` is called. */
+/** A gateway in front of a service that responds to the first round of requests, and to the others when `open` is called. */
 export async function startTable(settings: Record<string, string> = {}) {
   const demo = await startDemoService({ now: still });
   const { opened, open } = latch();

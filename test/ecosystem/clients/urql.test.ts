@@ -6,7 +6,7 @@ import { startDemoGateway, tokenOf } from "../../support/demo-gateway.ts";
 
 const EXPERIMENT = "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI";
 
-/** A gateway, and clients of it that tell the methods of what they send. */
+/** A gateway, and clients of it that record the methods of their requests. */
 async function start() {
   const { url, calls, demo } = await startDemoGateway();
   const methods: string[] = [];
@@ -21,7 +21,7 @@ async function start() {
       },
       ...options,
     });
-  /** The methods since the last look. */
+  /** The methods since the previous call. */
   const sent = () => methods.splice(0);
   return { connect, client: connect(), sent, calls };
 }

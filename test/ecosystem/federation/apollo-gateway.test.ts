@@ -1,9 +1,9 @@
 import { onTestFinished, vi } from "vitest";
 import { importSnippet } from "../recipes/snippet.ts";
 import type { StartRouter } from "./graph.ts";
-import { tellStories } from "./scenarios.ts";
+import { routerTests } from "./scenarios.ts";
 
-// Unless told, it looks for the cloud that it runs in and sends figures of the machine to its maker.
+// By default, it detects the cloud it runs in and sends metrics of the machine to its vendor.
 vi.stubEnv("APOLLO_TELEMETRY_DISABLED", "true");
 
 /** The function of the page. */
@@ -15,11 +15,11 @@ interface Recipe {
 }
 
 const startRouter: StartRouter = async (supergraph) => {
-  // The page says what its files export.
-  const recipe = (await importSnippet("docs/federation.md", "apollo-gateway.ts")) as Recipe;
+  // Safe: the page defines the exports of its files.
+  const recipe = (await importSnippet("docs/recipes/federation.md", "apollo-gateway.ts")) as Recipe;
   const { url, stop } = await recipe.startApolloGateway(supergraph, 0);
   onTestFinished(stop);
   return url;
 };
 
-tellStories(startRouter);
+routerTests(startRouter);

@@ -4,7 +4,7 @@ import { federateSubgraphs, LATEST_ROUTER_COMPATIBILITY_VERSION } from "@wunderg
 import { type DocumentNode, Kind, parse, print } from "graphql";
 import type { Subgraph } from "./subgraphs.ts";
 
-/** A wider graph, or what speaks against it. */
+/** A composed supergraph, or the errors of the composition. */
 interface Composed {
   /** Errors, hints and warnings. */
   readonly problems: readonly string[];
@@ -17,7 +17,7 @@ export type Compose = (subgraphs: readonly Subgraph[]) => Composed;
 
 const parsed = ({ name, url, sdl }: Subgraph) => ({ name, url, typeDefs: parse(sdl) });
 
-/** Throws what speaks against the supergraph. */
+/** Throws the errors of the composition. */
 export function toSupergraph(subgraphs: readonly Subgraph[]): string {
   const { supergraphSdl, errors } = composeServices(subgraphs.map(parsed));
   if (!supergraphSdl) throw new TypeError(errors?.join("\n"));
@@ -29,7 +29,7 @@ export const withApollo: Compose = (subgraphs) => {
     const { supergraphSdl, errors = [], hints = [] } = composeServices(subgraphs.map(parsed));
     return ofSupergraph(subgraphs, supergraphSdl, [...errors, ...hints].map(String));
   } catch (problem) {
-    // It throws what it finds while it merges an interface into a type of the same name.
+    // The composer throws errors that it finds while merging an interface into a type of the same name.
     return none([String(problem)]);
   }
 };
@@ -39,7 +39,7 @@ export const withGuild: Compose = (subgraphs) => {
   return ofSupergraph(subgraphs, supergraphSdl, errors.map(String));
 };
 
-/** The composition behind the Cosmo router, in its own words: in place of a supergraph it gives the router's settings. */
+/** The composition of the Cosmo router. In place of a supergraph, it returns the router's settings. */
 export const federate = (subgraphs: readonly Subgraph[]) =>
   federateSubgraphs({
     subgraphs: subgraphs.map(({ name, url, sdl }) => ({ name, url, definitions: parse(sdl) })),
@@ -66,7 +66,7 @@ const none = (problems: readonly string[]): Composed => ({
   sources: () => [],
 });
 
-/** Reads where fields come from as routers do: `@join__field(graph: …)`, where one says so. */
+/** Reads the subgraphs of fields as routers do, from `@join__field(graph: …)` if there is one. */
 function ofSupergraph(
   subgraphs: readonly Subgraph[],
   supergraph: string | undefined,

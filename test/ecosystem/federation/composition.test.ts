@@ -46,7 +46,7 @@ const composers = [
 ];
 
 describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
-  /** With other names of types, beside another subgraph. */
+  /** The subgraph with renamed types, composed with another subgraph. */
   const composeAs = async (TYPE_NAMES: string, other: typeof notes) =>
     compose([await startRungraph({ TYPE_NAMES }), other, registry, notes]);
 

@@ -12,7 +12,7 @@ interface GraphOptions {
   readonly pinned?: readonly string[];
   /** Settings of our gateway, by their variables. */
   readonly env?: Record<string, string>;
-  /** Subgraphs beside the gateway, the registry of models and the notes. */
+  /** Subgraphs in addition to the gateway, the model registry and the notes. */
   readonly others?: readonly Subgraph[];
   /** Name of this gateway in the supergraph. */
   readonly name?: string;
@@ -44,7 +44,7 @@ export async function startGraph(startRouter: StartRouter, options: GraphOptions
       });
       return (await response.json()) as Answer<unknown>;
     },
-    /** Requests that reached the service since the last look. */
+    /** Requests that reached the service since the previous call. */
     calls: () => callsOf(rungraph.demo),
     registry,
   };

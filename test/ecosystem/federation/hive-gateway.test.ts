@@ -4,7 +4,7 @@ import { isFull } from "../../support/cases.ts";
 import { listen } from "../../support/listen.ts";
 import { importSnippet } from "../recipes/snippet.ts";
 import { startGraph, type StartRouter } from "./graph.ts";
-import { codesOf, tellStories } from "./scenarios.ts";
+import { codesOf, routerTests } from "./scenarios.ts";
 import { NOTES } from "./subgraphs.ts";
 
 /** The function of the page. */
@@ -16,8 +16,8 @@ interface Recipe {
 }
 
 const startRouter: StartRouter = async (supergraph) => {
-  // The page defines the exports of its files.
-  const recipe = (await importSnippet("docs/federation.md", "hive-gateway.ts")) as Recipe;
+  // Safe: the page defines the exports of its files.
+  const recipe = (await importSnippet("docs/recipes/federation.md", "hive-gateway.ts")) as Recipe;
   const { url, stop } = await recipe.startHiveGateway(supergraph, 0);
   onTestFinished(stop);
   return url;
@@ -38,14 +38,14 @@ const startDefault: StartRouter = async (supergraph) => {
   return `${await listen((request, response) => void gateway(request, response))}/graphql`;
 };
 
-/** One run that is there, and one that is gone. */
+/** One run that exists, and one that has been deleted. */
 const PINNED = ["Job:ada/mnist/1", "Job:ada/mnist/999"];
 const NOT_NULLABLE = NOTES.replace("[Run]", "[Run!]");
 
-// The faults in docs/federation.md. When one is fixed, its test fails and can be removed with its row there.
+// Bugs that docs/federation.md lists. When one is fixed, its test fails and can be removed with its row there.
 describe("with Hive Router's planner", () => {
-  // Without FULL another router stands in for it.
-  if (isFull) tellStories(startRouter);
+  // Without FULL, another router represents it.
+  if (isFull) routerTests(startRouter);
 
   test("a subgraph sorted before the gateway cannot narrow runs to kinds", async () => {
     const query = "{ pinnedRuns { status ... on Job { buildJob { uniqueName } } } }";
@@ -95,7 +95,7 @@ describe("with Hive Gateway's own planner", () => {
     ]);
   });
 
-  test("another subgraph's run fields exist only where it references the runs", async () => {
+  test("another subgraph's run fields exist only if it references the runs", async () => {
     const { ask } = await startGraph(startDefault, { pinned: ["Experiment:ada/mnist/42"] });
     const answer = await ask(
       `{ pinnedRuns { status notes } experiment(id: "ada.mnist.42") { status notes } }`,

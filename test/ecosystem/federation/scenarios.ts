@@ -15,13 +15,13 @@ function numbers(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => from + index);
 }
 
-/** The codes of an answer's errors, by the places that they are about. */
+/** The error codes of a response, by the paths to which they apply. */
 export const codesOf = ({ errors = [] }: Answer<unknown>): Record<string, unknown> =>
   Object.fromEntries(errors.map(({ path = [], extensions }) => [path.join("."), extensions["code"]]));
 
-/** Tests that pass with any router in front. */
-export function tellStories(startRouter: StartRouter): void {
-  test("one query reaches the experiments behind the models, their builds, and the notes on both", async () => {
+/** Tests that pass with every router. */
+export function routerTests(startRouter: StartRouter): void {
+  test("one query reaches the experiments of models, their builds, and the notes on both", async () => {
     const { ask, calls } = await startGraph(startRouter, { models: MODELS });
     const answer = await ask(`{
       models { name stage trainedBy { uniqueName status notes models { name } buildJob { status notes commit } } }
@@ -70,7 +70,7 @@ export function tellStories(startRouter: StartRouter): void {
     ]);
   });
 
-  test("runs that another subgraph names by their ids show what they are, each with the fields of its kind", async () => {
+  test("runs that another subgraph references by id resolve with the fields of their kinds", async () => {
     const { ask, calls } = await startGraph(startRouter, {
       models: MODELS,
       pinned: ["Experiment:ada/mnist/42", "Job:ada/mnist/1", "BuildJob:ada/mnist/2", "Group:ada/mnist/1"],
@@ -145,7 +145,7 @@ export function tellStories(startRouter: StartRouter): void {
     expect(calls()).toEqual(["GET ada/mnist/groups/1/"]);
   });
 
-  test("what a name or an id tells asks the service for nothing", async () => {
+  test("fields that are part of a name or an id cause no upstream request", async () => {
     const { ask, calls } = await startGraph(startRouter, { models: MODELS, pinned: ["Job:ada/mnist/1"] });
     const answer = await ask(`{
       models { trainedBy { id uniqueName notes project { uniqueName } } }
@@ -196,7 +196,7 @@ export function tellStories(startRouter: StartRouter): void {
     expect(calls()).toEqual(["GET users/", "GET users/"]);
   });
 
-  test("without a token the gateway's code comes through, and other subgraphs answer", async () => {
+  test("without a token the gateway's code is passed on, and other subgraphs respond", async () => {
     const { ask, calls } = await startGraph(startRouter, { models: MODELS });
     const answer = await ask("{ models { name } viewer { username } }", { user: null });
     expect(answer.data).toEqual({ models: [{ name: "digits" }, { name: "digits-small" }], viewer: null });
@@ -204,12 +204,12 @@ export function tellStories(startRouter: StartRouter): void {
     expect(calls()).toEqual([]);
   });
 
-  test("a name that leads nowhere is one null at its place, with all that the gateway says of it", async () => {
+  test("a name of a missing record is one null with the gateway's error", async () => {
     const { ask } = await startGraph(startRouter, {
       models: [...MODELS, ["lost", "archived", "ada.mnist.9999"], ["mistaken", "archived", "on my laptop"]],
     });
     const query = "{ models { name trainedBy { status notes } } }";
-    const answer = await ask(query, { requestId: "story-7" });
+    const answer = await ask(query, { requestId: "request-7" });
     expect(answer.data).toEqual({
       models: [
         { name: "digits", trainedBy: { status: "SUCCEEDED", notes: ["about Experiment:ada/mnist/42"] } },
@@ -225,13 +225,13 @@ export function tellStories(startRouter: StartRouter): void {
     expect(answer.errors?.find(({ extensions }) => extensions["code"] === "NOT_FOUND")).toMatchObject({
       message: expect.stringMatching(/^Not found: \w+\.mnist\.experiments\.\d+\.$/),
       extensions: {
-        requestId: "story-7",
+        requestId: "request-7",
         upstream: { method: "GET", route: "{owner}/{project}/experiments/{id}/", status: 404 },
       },
     });
   });
 
-  test("a nullable link to a run that is gone is one null with its code, and its neighbours are there", async () => {
+  test("a nullable link to a deleted run is one null with its code, and its siblings resolve", async () => {
     const { ask } = await startGraph(startRouter, { pinned: ["Job:ada/mnist/999", "Job:ada/mnist/1"] });
     const answer = await ask("{ pinnedRuns { status notes } }");
     expect(answer.data).toEqual({
@@ -240,7 +240,7 @@ export function tellStories(startRouter: StartRouter): void {
     expect(codesOf(answer)).toEqual({ "pinnedRuns.0": "NOT_FOUND" });
   });
 
-  test("a subgraph that is down leaves what the others know", async () => {
+  test("a subgraph that is down does not affect the data of the others", async () => {
     const { ask, registry } = await startGraph(startRouter, { models: MODELS });
     await registry.stop();
     const { data, errors = [] } = await ask(
@@ -253,7 +253,7 @@ export function tellStories(startRouter: StartRouter): void {
     expect(errors).toHaveLength(2);
   });
 
-  test("a command is sent once, and its answer has the fields of other subgraphs", async () => {
+  test("a command is sent once, and its result has the fields of other subgraphs", async () => {
     const { ask, calls } = await startGraph(startRouter, { models: MODELS });
     const answer = await ask(`mutation {
       updateExperiment(id: "ada.mnist.42", input: { description: "Shipped" }) {
@@ -280,7 +280,7 @@ export function tellStories(startRouter: StartRouter): void {
     ]);
   });
 
-  test("renamed jobs live beside the jobs of another subgraph, found by their ids and by their names", async () => {
+  test("renamed jobs coexist with the jobs of another subgraph, found by id and by name", async () => {
     const { ask } = await startGraph(startRouter, {
       env: { TYPE_NAMES: "Job=TrainingJob" },
       pinned: ["Job:ada/mnist/1"],

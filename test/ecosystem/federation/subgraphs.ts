@@ -7,7 +7,7 @@ import { onTestFinished } from "vitest";
 import { startDemoGateway } from "../../support/demo-gateway.ts";
 import { globalId } from "../../support/ids.ts";
 
-/** A subgraph as routers are told of it. */
+/** A subgraph as routers know it. */
 export interface Subgraph {
   readonly name: string;
   readonly url: string;
@@ -19,29 +19,29 @@ export const FEDERATION = `extend schema @link(
   import: ["@key", "@interfaceObject"]
 )`;
 
-/** Knows models, and of each the dotted name of the experiment that it came from. */
+/** A registry of models, each with the dotted name of the experiment that produced it. */
 export const MODEL_REGISTRY = `${FEDERATION}
 type Query { models: [Model!] }
 type Model @key(fields: "name") { name: ID! stage: String trainedBy: Experiment }
 type Experiment @key(fields: "uniqueName") { uniqueName: String! models: [Model!] }`;
 
-/** Knows notes on runs of any kind, by their global ids. */
+/** Notes on runs of any kind, by their global ids. */
 export const NOTES = `${FEDERATION}
 type Query { pinnedRuns: [Run] }
 type Run @key(fields: "id") @interfaceObject { id: ID! notes: [String!] }`;
 
-/** Has reviews of runs of any kind, by their references. */
+/** Reviews of runs of any kind, by their references. */
 export const REVIEWS = `${FEDERATION}
 type Query { reviewedRuns: [Run] }
 type Run @key(fields: "reference") @interfaceObject { reference: String! review: String }`;
 
-/** Has Relay's interface of global ids, and another type behind it. */
+/** A subgraph with Relay's interface of global ids, and another type that implements it. */
 export const DATASETS = `${FEDERATION}
 interface Node { id: ID! }
 type Query { dataset(id: ID!): Dataset }
 type Dataset implements Node @key(fields: "id") { id: ID! rows: Int }`;
 
-/** Has jobs of its own: places that are to be filled. */
+/** A subgraph with its own type `Job`: vacancies. */
 export const JOB_BOARD = `${FEDERATION}
 type Query { job(id: ID!): Job }
 type Job @key(fields: "id") { id: ID! title: String }`;
@@ -81,9 +81,9 @@ interface Resolvers {
   readonly [type: string]: { readonly [field: string]: (source: never, args: never) => unknown };
 }
 
-/** A subgraph on a free port, with an end that a test can bring about before its own. */
+/** A subgraph on a free port. A test can stop it before the test ends. */
 async function startSubgraph(name: string, sdl: string, resolvers: Resolvers) {
-  // The types that stand in the text are not known to the compiler.
+  // Safe: the compiler does not know the types in the SDL.
   const schema = buildSubgraphSchema({ typeDefs: parse(sdl), resolvers: resolvers as never });
   const server = new ApolloServer({ schema, plugins: [ApolloServerPluginInlineTraceDisabled()] });
   const { url } = await startStandaloneServer(server, { listen: { host: "127.0.0.1", port: 0 } });
@@ -91,7 +91,7 @@ async function startSubgraph(name: string, sdl: string, resolvers: Resolvers) {
   return { name, url, sdl, stop: () => server.stop() };
 }
 
-/** Our gateway as a subgraph, with the SDL that it tells anybody. Its name sorts first, as docs/federation.md advises. */
+/** Our gateway as a subgraph, with the SDL that it serves. Its name sorts first, as the documentation advises. */
 export async function startRungraph(env: Record<string, string> = {}, name = "a-rungraph") {
   const gateway = await startDemoGateway({ env });
   const { data } = await gateway.ask<{ _service: { sdl: string } }, object>(

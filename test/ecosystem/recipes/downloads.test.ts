@@ -18,7 +18,7 @@ interface Recipe {
   ) => Promise<{ readonly name: string | null; readonly bytes: Blob }>;
 }
 
-/** A server of files behind a gateway. Its first answer stays half until `cut` breaks it off. `ranges` are what it was asked for. */
+/** A file server behind a gateway. Its first response stops halfway until `cut` ends the connection. `ranges` are the requested ranges. */
 async function startCutting({ hasRanges }: { readonly hasRanges: boolean }) {
   const ranges: (string | undefined)[] = [];
   const under: { first?: ServerResponse } = {};
@@ -44,7 +44,7 @@ test.each([
   { hasRanges: true, second: `bytes=${CUT}-` },
   { hasRanges: false, second: undefined },
 ])("the recipe completes a download after its first response was cut: %o", async ({ hasRanges, second }) => {
-  // The page says what its files export.
+  // Safe: the page defines the exports of its files.
   const { download } = (await importSnippet("docs/recipes/downloads.md", "src/download.ts")) as Recipe;
   const { url, ranges, cut } = await startCutting({ hasRanges });
   const shown: (number | null)[][] = [];

@@ -10,7 +10,7 @@ import { createAppFolder, startServer } from "./server.ts";
 
 const JOB = "Sm9iOmFkYS9tbmlzdC8y";
 
-/** The server of a recipe, changed if need be, and ways to ask it. */
+/** The server of a recipe, with optional changes, and functions that send requests to it. */
 async function startRecipe(program: string, change = (code: string) => code) {
   const folder = await createAppFolder(BUILT);
   const code = readPage("docs/recipes/embedding.md").blocks.find(({ file }) => file === program)?.text ?? "";
@@ -122,7 +122,7 @@ describe.each(["express.mjs", "fastify.mjs"])("the gateway embedded in %s", (pro
       );
   });
 
-  test("answers clients that offer HTTP/2, also at the server's pages", async () => {
+  test("answers clients that offer HTTP/2, including requests for the server's pages", async () => {
     const { url } = await startRecipe(program);
     const offer = "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__";
     for (const path of ["/", "/runs/healthz"])
@@ -140,7 +140,7 @@ describe("a body read by the server before the gateway", () => {
       code.replace("app.use(", `app.use(express.json({ limit: "9mb" }));\napp.use(`),
     );
     expect(await ask(QUERY)).toEqual({ data: { __typename: "Query" } });
-    // Its length is not announced.
+    // The length of the response is not announced.
     const body = new Blob([JSON.stringify({ query: "x".repeat(300_000) })]).stream();
     const sent = { method: "POST", headers, body, duplex: "half" } as const;
     expect((await fetch(`${url}/runs/graphql`, sent)).status).toBe(413);
@@ -159,7 +159,7 @@ describe("a body read by the server before the gateway", () => {
       program: "fastify.mjs",
       change: (code: string) => code.replace(/ {2}scope\.(?:remove|add)ContentType.*\n|.*removeAll.*\n/g, ""),
     },
-  ])("but not passed on is a clear error: $program", async ({ program, change }) => {
+  ])("but not forwarded is a clear error: $program", async ({ program, change }) => {
     const { send } = await startRecipe(program, change);
     const response = await send(QUERY);
     expect(response.status).toBe(500);

@@ -13,13 +13,10 @@ const pages = readdirSync(new URL(`../../../${FOLDER}`, import.meta.url)).filter
   (name) => name !== "README.md",
 );
 
-/** Pages in Python, and what each imports that not every Python has. */
+/** Pages in Python, and the packages of each that not every Python has. */
 const PYTHON: Readonly<Record<string, string>> = { "notebook.md": "pandas, matplotlib" };
 
-const followed = [
-  "docs/federation.md",
-  ...pages.filter((page) => !(page in PYTHON)).map((page) => `${FOLDER}${page}`),
-];
+const followed = pages.filter((page) => !(page in PYTHON)).map((page) => `${FOLDER}${page}`);
 
 // One without all cases.
 test.each(isFull ? followed : ["docs/recipes/urql.md"])(

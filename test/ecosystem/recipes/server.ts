@@ -9,20 +9,20 @@ import { LONG_TIMEOUT } from "../../support/long-timeout.ts";
 
 const PACKAGES = fileURLToPath(new URL("../node_modules", import.meta.url));
 
-/** A folder that has the packages of this room, and the gateway that was built in `gateway` as the package `rungraph`. */
+/** A folder with the packages of `test/ecosystem`, and the gateway that was built in `gateway` as the package `rungraph`. */
 export async function createAppFolder(gateway: string): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), "recipe-"));
   onTestFinished(() => rm(root, { recursive: true }));
   const folder = join(root, "app");
   await mkdir(folder);
   await symlink(PACKAGES, join(folder, "node_modules"));
-  // Node looks for packages in the parent folder, too.
+  // Node.js also looks for packages in the parent folder.
   await mkdir(join(root, "node_modules"));
   await symlink(gateway, join(root, "node_modules/rungraph"));
   return folder;
 }
 
-/** Starts a server in a folder at a free port. */
+/** Starts a server in a folder on a free port. */
 export async function startServer(command: string, folder: string) {
   const PORT = `${await freePort()}`;
   const server = startProgram(command.split(" "), { PORT }, folder);

@@ -6,7 +6,7 @@ import { readPage } from "../../docs/page.ts";
 
 const HERE = fileURLToPath(new URL("./", import.meta.url));
 
-/** Imports a file of a page, for stories that the page itself does not tell. It finds the packages of this room. */
+/** Imports a file of a page, for tests of behaviour that the page does not show. It finds the packages of `test/ecosystem`. */
 export async function importSnippet(page: string, file: string): Promise<unknown> {
   const block = readPage(page).blocks.find((each) => each.file === file);
   if (!block) throw new TypeError(`${page} has no file ${file}`);

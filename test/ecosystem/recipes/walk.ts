@@ -9,16 +9,16 @@ import { createAppFolder, startServer } from "./server.ts";
 
 const ECOSYSTEM = fileURLToPath(new URL("../", import.meta.url));
 
-/** The gateway's address in every page. */
+/** The gateway's address on every page. */
 const ADDRESS = "http://127.0.0.1:4000";
-/** The folder of the reader, as seen from the gateway's. */
+/** The folder of the reader, relative to the gateway's. */
 const FOLDER = "../frontend/";
-/** How the gateway is started, with its settings in front. */
+/** The command that starts the gateway, with its settings before it. */
 const START = /^((?:\w+=\S+ )*)npm start$/;
 const INSTALL = /^npm install (?:--save-dev )?/;
-/** The package that `npm pack` makes of the gateway, in its folder. */
+/** Creates the gateway's package in its folder. */
 const PACKED = "/path/to/rungraph-*.tgz";
-/** A variable for the commands behind it. */
+/** A variable for the following commands. */
 const EXPORT = /^export (\w+)=(\S+)$/;
 /** A server of the page, which keeps running while the other commands run. */
 const SERVE = /^(node \S+) &$/;
@@ -26,21 +26,21 @@ const SERVE = /^(node \S+) &$/;
 interface WalkOptions {
   /** The folder of a built gateway: the package `rungraph`. */
   readonly gateway: string;
-  /** A folder of programs that are found before all others. */
+  /** A folder of programs that take precedence over all others. */
   readonly programs?: string;
 }
 
 interface Walked {
-  /** The output of commands as the page shows it, by its place in the page. */
+  /** The output of commands as the page shows it, by its line in the page. */
   readonly reported: Readonly<Record<string, string>>;
   /** The actual output. */
   readonly printed: Readonly<Record<string, string>>;
 }
 
 /**
- * Follows a page from top to bottom, as a reader does with an empty folder and a running gateway. Writes the files, runs the commands, and
- * records the output of a command that a `text` block follows. A page that continues in the folder of another page is followed after that
- * one. Throws for any other block, and when a command fails.
+ * Follows a page from top to bottom, as a reader does with an empty folder and a running gateway. It writes the files, runs the commands,
+ * and records the output of a command that precedes a `text` block. If a page continues in the folder of another page, it follows that one
+ * first. Throws for any other block, and if a command fails.
  */
 export async function walk(path: string, { gateway, programs = "" }: WalkOptions): Promise<Walked> {
   // Packages that a page installs are checked against the ones installed here.
@@ -48,7 +48,7 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
 
   let url = "";
   const here = (text: string) => text.replaceAll(ADDRESS, url);
-  // Of the test's own environment nothing else: programs behave otherwise where NODE_ENV is `test`.
+  // Passes no other variables of the test: some programs behave differently if NODE_ENV is `test`.
   const env: NodeJS.ProcessEnv = {
     PATH: [programs, process.env["PATH"]].filter(Boolean).join(delimiter),
     HOME: process.env["HOME"],
@@ -56,7 +56,7 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
   };
   const reported: Record<string, string> = {};
   const printed: Record<string, string> = {};
-  /** Output of the last commands, until the page shows it. */
+  /** Output of the latest commands, until the page shows it. */
   let last: string | null = null;
 
   const follow = async (line: string) => {
@@ -92,13 +92,9 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
   return { reported, printed };
 }
 
-/** Settings of Apollo Router and Cosmo Router, which are no npm packages, and fields of subgraphs, which are composed elsewhere. */
-const NOT_RUN = /include_subgraph_errors|subgraph_error_propagation|^type .* @key/;
-
-/** The blocks of a page, after those that prepare its folder, without the ones that are not run. */
+/** The blocks of a page after those that prepare its folder. */
 function blocksTo(path: string): readonly Block[] {
-  const { goesOnFrom, blocks: all } = readPage(path);
-  const blocks = all.filter(({ text }) => !NOT_RUN.test(text));
+  const { goesOnFrom, blocks } = readPage(path);
   if (goesOnFrom === null) return blocks;
   const own = new Set(blocks.map(({ text }) => text));
   return [
@@ -109,7 +105,7 @@ function blocksTo(path: string): readonly Block[] {
   ];
 }
 
-/** Whether later pages need a block. Blocks whose commands only show something do not count. */
+/** Whether later pages need a block. Commands that only show something are not needed. */
 const isPreparation = ({ language }: Block, at: number, blocks: readonly Block[]) =>
   language !== "text" && blocks[at + 1]?.language !== "text";
 
@@ -117,10 +113,10 @@ const placeOf = ({ page, line }: Block) => `${page}:${line}`;
 
 const commandsOf = ({ text }: Block) => text.replaceAll("\\\n", "").split("\n").filter(Boolean);
 
-/** How much faster the demo's time passes than that of its readers: its runs take half a minute. */
+/** The demo's time passes faster than that of its readers by this factor: its runs take half a minute. */
 const HASTE = 5;
 
-/** A gateway with its demo, as `npm start` starts them, and its address. */
+/** A gateway with its demo, as `npm start` starts it, and its address. */
 async function startGateway(settings: string, folder: string): Promise<string> {
   const env = settings
     .trim()
@@ -142,7 +138,7 @@ async function writeText(file: string, text: string): Promise<void> {
 }
 
 async function expectInstalled(line: string): Promise<void> {
-  // A package file has lists of packages.
+  // Safe: a package file has lists of packages.
   const { dependencies, devDependencies } = JSON.parse(
     await readFile(join(ECOSYSTEM, "package.json"), "utf8"),
   ) as Record<"dependencies" | "devDependencies", object>;
@@ -155,10 +151,10 @@ async function expectInstalled(line: string): Promise<void> {
   if (missing.length > 0) throw new TypeError(`test/ecosystem/package.json lacks ${missing.join(", ")}`);
 }
 
-/** Runs a command in a folder and returns its output. Throws its error output. */
+/** Runs a command in a folder and returns its output. If it fails, throws an error with its output. */
 async function run(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
   try {
-    // As npx finds a program, without the second that npx itself takes.
+    // Finds a program as npx does, without the second that npx itself takes.
     const program = command
       .replace("npx rungraph ", "node ../node_modules/rungraph/dist/src/cli.js ")
       .replace(/^((?:\w+=\S+ )*)npx /, "$1node_modules/.bin/");

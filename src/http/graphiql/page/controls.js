@@ -98,5 +98,5 @@ function closeTab({ key, target }) {
 document.addEventListener("keydown", pressButton, { capture: true });
 document.addEventListener("keydown", closeTab);
 
-// For page.js: scripts share what is global.
+// page.js uses this global, because the page's scripts share one scope.
 Object.assign(globalThis, { nameControls });

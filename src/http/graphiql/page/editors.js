@@ -115,5 +115,5 @@ function whenShown(root, callback) {
   observer.observe(root, { childList: true, subtree: true });
 }
 
-// For page.js: scripts share what is global.
+// page.js uses this global, because the page's scripts share one scope.
 Object.assign(globalThis, { prepareEditors, openTab, textNamed, whenShown, written });

@@ -105,5 +105,5 @@ function explainAnswers(root, storage, plan) {
   return { begin, planSoon };
 }
 
-// For page.js: scripts share what is global.
+// page.js uses this global, because the page's scripts share one scope.
 Object.assign(globalThis, { explainAnswers });

@@ -67,5 +67,5 @@ async function* answersOf(payloads) {
   if (!isComplete) yield answer(false);
 }
 
-// For sending.js: scripts share what is global.
+// sending.js uses this global, because the page's scripts share one scope.
 Object.assign(globalThis, { answersOf });

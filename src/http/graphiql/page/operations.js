@@ -178,5 +178,5 @@ function questionBefore(dialog, destructive) {
   };
 }
 
-// For page.js: scripts share what is global.
+// page.js uses this global, because the page's scripts share one scope.
 Object.assign(globalThis, { forgetSent, listOperations, questionBefore });

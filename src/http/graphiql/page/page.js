@@ -102,7 +102,7 @@ function onSubmit(selector, submit) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const fields = new FormData(form);
-    // The name stays in the form, so that it need not be typed again after a mistyped password.
+    // The name stays in the form, so that only a mistyped password must be entered again.
     for (const secret of form.querySelectorAll("input[type=password]"))
       if (secret instanceof HTMLInputElement) secret.value = "";
     try {

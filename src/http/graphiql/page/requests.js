@@ -163,7 +163,7 @@ function savingsOf({ reads, free, totals }) {
   return savings.join(" · ");
 }
 
-// For waterfall.js: scripts share what is global.
+// waterfall.js uses this global, because the page's scripts share one scope.
 Object.assign(globalThis, {
   SAVINGS,
   counted,

@@ -51,5 +51,5 @@ function withoutSecrets(operation) {
   };
 }
 
-// For the scripts after this one: scripts share what is global.
+// Later scripts use these globals.
 Object.assign(globalThis, { takesSecret, withoutSecrets, wordsOf });

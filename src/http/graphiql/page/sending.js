@@ -151,5 +151,5 @@ async function sendOfTab(params, token, headers, take) {
   }
 }
 
-// For page.js: scripts share what is global.
+// page.js uses this global, because the page's scripts share one scope.
 Object.assign(globalThis, { messageOf, post, resultOf, sendOfTab });

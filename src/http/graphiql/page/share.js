@@ -137,5 +137,5 @@ function openLinked(storage) {
   openTab({ query, variables: linked.get("variables") ?? "" }, storage);
 }
 
-// For page.js: scripts share what is global.
+// page.js uses this global, because the page's scripts share one scope.
 Object.assign(globalThis, { chosenIn, offerCopies, openLinked, sentOf });

@@ -46,5 +46,5 @@ function storageNamed(prefix) {
   };
 }
 
-// For page.js: scripts share what is global.
+// page.js uses this global, because the page's scripts share one scope.
 Object.assign(globalThis, { storageNamed });

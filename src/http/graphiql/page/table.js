@@ -183,5 +183,5 @@ function showTables(root) {
   new MutationObserver(attach).observe(root, { childList: true, subtree: true });
 }
 
-// For page.js: scripts share what is global.
+// page.js uses this global, because the page's scripts share one scope.
 Object.assign(globalThis, { showTables });

@@ -54,15 +54,15 @@ function createExplainPanel({ isOpen, onToggle }) {
   /** The requests that each row shows. @type {WeakMap<Element, { requests: Requests, isPlan: boolean, unfold?: () => void }>} */
   const about = new WeakMap();
   /** The row whose details are shown. @type {Element | null} */
-  let told = null;
+  let described = null;
 
   /** Places the details beside their row, which scrolls. The details are hidden while the row is out of view. */
   const place = () => {
-    const { top = 0, bottom = 0, left = 0 } = told?.getBoundingClientRect() ?? {};
+    const { top = 0, bottom = 0, left = 0 } = described?.getBoundingClientRect() ?? {};
     const seen = body.getBoundingClientRect();
-    tooltip.hidden = told === null || bottom <= seen.top || top >= seen.bottom;
+    tooltip.hidden = described === null || bottom <= seen.top || top >= seen.bottom;
     const { height, width } = tooltip.getBoundingClientRect();
-    // Beside the panel, so that the waterfall stays visible, or above the row if there is no room.
+    // The details are placed beside the panel, so that the waterfall stays visible, or above the row if there is no room.
     const isBeside = left - width > MARGIN;
     const above = top - height > MARGIN ? top - height - 4 : bottom + 4;
     tooltip.style.left = `${isBeside ? left - width - MARGIN : MARGIN}px`;
@@ -70,9 +70,9 @@ function createExplainPanel({ isOpen, onToggle }) {
   };
 
   /** Shows the details of a row, or none. @param {Element | null} row */
-  const tell = (row) => {
-    told?.removeAttribute("aria-describedby");
-    told = row;
+  const showDetails = (row) => {
+    described?.removeAttribute("aria-describedby");
+    described = row;
     const { requests, isPlan = false } = (row && about.get(row)) ?? {};
     if (requests) tooltip.replaceChildren(...detailsOf(requests, isPlan));
     row?.setAttribute("aria-describedby", tooltip.id);
@@ -139,7 +139,7 @@ function createExplainPanel({ isOpen, onToggle }) {
 
   /** @param {Explanation | null} explanation */
   const show = (explanation) => {
-    tell(null);
+    showDetails(null);
     summary.textContent = savings.textContent = "";
     scale.replaceChildren();
     body.replaceChildren();
@@ -188,10 +188,10 @@ function createExplainPanel({ isOpen, onToggle }) {
   };
 
   body.addEventListener("scroll", place);
-  body.addEventListener("pointerover", (event) => tell(rowAt(event)));
-  body.addEventListener("pointerleave", () => tell(body.querySelector("li:focus")));
-  body.addEventListener("focusin", (event) => tell(rowAt(event)));
-  body.addEventListener("focusout", () => tell(null));
+  body.addEventListener("pointerover", (event) => showDetails(rowAt(event)));
+  body.addEventListener("pointerleave", () => showDetails(body.querySelector("li:focus")));
+  body.addEventListener("focusin", (event) => showDetails(rowAt(event)));
+  body.addEventListener("focusout", () => showDetails(null));
   body.addEventListener("click", (event) => {
     const row = rowAt(event);
     if (!row) return;
@@ -215,7 +215,7 @@ function createExplainPanel({ isOpen, onToggle }) {
       ArrowLeft: () => (isUnfolded(row) ? unfold?.() : row.ariaLevel === "2" && focus(parent)),
       Enter: () => unfold?.(),
       " ": () => unfold?.(),
-      Escape: () => tell(null),
+      Escape: () => showDetails(null),
     };
     if (!keys[event.key]) return;
     event.preventDefault();
@@ -229,5 +229,5 @@ function createExplainPanel({ isOpen, onToggle }) {
   return { section, show };
 }
 
-// For explain.js: scripts share what is global.
+// explain.js uses this global, because the page's scripts share one scope.
 Object.assign(globalThis, { createExplainPanel });

@@ -2,7 +2,7 @@ import { ApolloClient, HttpLink, InMemoryCache } from "@apollo/client";
 import { GraphQL17Alpha9Handler } from "@apollo/client/incremental";
 import { Client, fetchExchange, gql } from "@urql/core";
 
-/* The script of a page that shows a table of runs as it comes, by the client that its address names. */
+/* The script of a page that shows a table of runs as it arrives, with the client that the URL names. */
 
 interface Row {
   readonly status: string;
@@ -19,11 +19,11 @@ const headers = { authorization: `token ${token}` };
 const table = document.createElement("table");
 document.body.append(table);
 
-/** Shows the rows, and writes down how long after the question each state of the table was there. */
+/** Shows the rows, and records when each state of the table appeared, in milliseconds after the request. */
 const begun = performance.now();
 const times: [built: number, ms: number][] = [];
 function show(data: unknown): void {
-  // Safe: it is what the query asks for.
+  // Safe: the query selects these fields.
   const { project } = data as { project: { experiments: { nodes: readonly Row[] } } };
   const rows = project.experiments.nodes.map(({ status, buildJob }) => {
     const row = document.createElement("tr");

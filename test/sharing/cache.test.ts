@@ -19,7 +19,7 @@ import {
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { sharedReads } from "../support/sharing.ts";
 
-/** A gateway that keeps responses for two seconds of a clock that stands. */
+/** A gateway with a cache of two seconds, and a fake clock. */
 async function startKeeping(upstream: { readonly url: string }, env: Record<string, string> = {}) {
   const { clock, advance } = fakeClock();
   const gateway = await startGateway({ upstream, clock, env: { CACHE_TTL_MS: "2000", ...env } });
@@ -78,7 +78,7 @@ describe("an upstream response", () => {
 
   test.each([
     ["a read", ["GET ada/mnist/experiments/1/"], (gateway: Gateway) => codesOf(gateway, statusOf(1))],
-    ["nobody is signed in", ["GET users/"], (gateway: Gateway) => askViewer(gateway, 1)],
+    ["no user is signed in", ["GET users/"], (gateway: Gateway) => askViewer(gateway, 1)],
     ["another user is signed in", ["GET users/", "GET users/"], (gateway: Gateway) => askViewer(gateway, 2)],
     [
       "a download",
@@ -100,7 +100,7 @@ describe("an upstream response", () => {
     const { gateway } = await startKeeping(service);
     expect(await codesOf(gateway, ASK_STATUS)).toEqual(["ok"]);
     await ask(gateway);
-    // Another caller comes when the gateway forgets this one.
+    // The request of another caller arrives when the gateway forgets this one.
     vi.spyOn(performance, "now").mockReturnValue(performance.now() + 700_000);
     onTestFinished(() => void vi.restoreAllMocks());
     await gateway.ask("{ __typename }", {}, { headers: { authorization: "token bob" } });
@@ -148,10 +148,10 @@ describe("a caller's Cache-Control", () => {
     ["max-age=0, No-Cache, no-store", 2],
     ["max-age=60, no-cached", 1],
   ])("%s returns version %d, and later operations get nothing older", async (value, newer) => {
-    let turn = 0;
+    let round = 0;
     const service = await startFake(() => {
-      turn++;
-      return { json: { ...RUNNING_RECORD, description: `version ${turn}` } };
+      round++;
+      return { json: { ...RUNNING_RECORD, description: `version ${round}` } };
     });
     const { gateway } = await startKeeping(service);
     const version = async (headers = {}) =>
@@ -165,15 +165,15 @@ describe("a caller's Cache-Control", () => {
 
   test("no-cache is not undone by an older request that completes later", async () => {
     const first = latch();
-    let turn = 0;
+    let round = 0;
     const service = await startFake(async () => {
-      const version = ++turn;
+      const version = ++round;
       if (version === 1) await first.opened;
       return { json: { ...RUNNING_RECORD, last_status: version === 1 ? "running" : "succeeded" } };
     });
     const { gateway } = await startKeeping(service);
     const older = askFor(gateway);
-    await vi.waitUntil(() => turn === 1, LONG_TIMEOUT);
+    await vi.waitUntil(() => round === 1, LONG_TIMEOUT);
     const succeeded = { data: { experiment: { status: "SUCCEEDED" } } };
     const headers = { "cache-control": "no-cache" };
     expect(await gateway.ask(ASK_STATUS, {}, { headers })).toEqual(succeeded);

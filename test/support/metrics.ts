@@ -2,16 +2,16 @@ import { vi } from "vitest";
 import type { Gateway } from "./gateway.ts";
 import { LONG_TIMEOUT } from "./long-timeout.ts";
 
-/** Waits until a figure does not change any more while the gateway takes turns of its loop. */
-export async function settled(gateway: Gateway, figure: () => number): Promise<number> {
-  for (let before = -1; before !== figure();) {
-    before = figure();
-    for (let turn = 0; turn < 10; turn++) await (await fetch(`${gateway.url}/healthz`)).text();
+/** Waits until a value no longer changes while the gateway handles other requests. */
+export async function settled(gateway: Gateway, value: () => number): Promise<number> {
+  for (let before = -1; before !== value();) {
+    before = value();
+    for (let round = 0; round < 10; round++) await (await fetch(`${gateway.url}/healthz`)).text();
   }
-  return figure();
+  return value();
 }
 
-/** A figure of `/metrics`, the sum over all labels; NaN where there is none. `name` may have labels. */
+/** A value of `/metrics`, the sum over all labels; NaN if there is none. `name` may have labels. */
 export async function metricOf(gateway: Gateway, name: string): Promise<number> {
   const text = await (await fetch(`${gateway.url}/metrics`)).text();
   const lines = text.split("\n").filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
@@ -19,6 +19,6 @@ export async function metricOf(gateway: Gateway, name: string): Promise<number> 
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
 }
 
-/** Waits until a figure of `/metrics` is this one. */
+/** Waits until `/metrics` reports this value. */
 export const reaches = (gateway: Gateway, name: string, value: number) =>
   vi.waitUntil(async () => (await metricOf(gateway, name)) === value, LONG_TIMEOUT);

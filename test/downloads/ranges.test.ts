@@ -2,11 +2,11 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { Seen, FakeResponse } from "../support/fake.ts";
 import { readRecording } from "../support/replay.ts";
-import { errorsIn, startDownloads } from "./taking.ts";
+import { errorsIn, startDownloads } from "./download-client.ts";
 
 const FILE = Buffer.from("0123456789");
 
-/** A server that knows ranges, as nginx does. */
+/** A server that supports ranges, as nginx does. */
 function ranged({ headers }: Seen): FakeResponse {
   const described = { etag: '"v1"', "accept-ranges": "bytes" };
   const isSame = headers["if-range"] === undefined || headers["if-range"] === '"v1"';
@@ -32,9 +32,9 @@ describe("a download", () => {
   const ZIPPED = { text: gzipSync(FILE), headers: { ...DESCRIBED, "content-encoding": "gzip" } };
 
   test.each([
-    ["tells how long it is, and that parts of it can be had", WHOLE, ["10", undefined, "bytes", '"v1"']],
+    ["reports its length, and that it supports ranges", WHOLE, ["10", undefined, "bytes", '"v1"']],
     [
-      "that was decompressed on its way tells no length, and no ranges",
+      "that was decompressed reports neither its length nor ranges",
       ZIPPED,
       [undefined, undefined, undefined, undefined],
     ],
@@ -48,7 +48,7 @@ describe("a download", () => {
 
   test.each([
     ['"v1"', 206, "2345", "bytes 2-5/10"],
-    // It is another file than before.
+    // The file has changed.
     ['"v0"', 200, "0123456789", undefined],
   ])("returns the requested range if the file is still %s", async (etag, ...expected) => {
     const { take, service } = await startDownloads(ranged);
@@ -82,14 +82,14 @@ describe("a download", () => {
   const PLACE = { "content-range": "bytes 2-5/10" };
 
   test.each<[string, FakeResponse, Record<string, string>]>([
-    ["a part that nobody asked for", { ...PART, headers: PLACE }, {}],
+    ["a range that was not requested", { ...PART, headers: PLACE }, {}],
     [
-      "a part that is compressed",
+      "a range that is compressed",
       { ...PART, text: gzipSync("2345"), headers: { ...PLACE, "content-encoding": "gzip" } },
       { range: "bytes=2-5" },
     ],
-    ["a part without its place", PART, { range: "bytes=2-5" }],
-  ])("does not pass on %s", async (_, reported, headers) => {
+    ["a range without its position", PART, { range: "bytes=2-5" }],
+  ])("does not forward %s", async (_, reported, headers) => {
     const { take } = await startDownloads(() => reported);
     const { status, body } = await take(headers);
     expect(status).toBe(502);

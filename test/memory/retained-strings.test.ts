@@ -9,7 +9,7 @@ import { startFake } from "../support/fake.ts";
 import { post } from "../support/raw-requests.ts";
 import { startWatched } from "../support/watched-process.ts";
 
-/** Characters around the few that may be kept: as many as a header holds, and a document of the length of most. */
+/** Characters around the few that may be retained: the maximum of a header, and the length of a large document. */
 const PADDING = { header: 14_000, document: 220_000 };
 
 const run = { id: 1, unique_name: "ada.mnist.1", last_status: "running", created_at: "2026-01-01T00:00:00Z" };
@@ -29,7 +29,7 @@ const padded = (padding: number, text: string) => `${" ".repeat(padding)}${text}
 const runUpdated = (id: number, name: string) =>
   `subscription ${name} { runUpdated(id: "ada.a-project-with-a-long-name.experiments.${id + 1}") { reason } }`;
 
-/** Opens an event stream, and returns a function that leaves it. */
+/** Opens an event stream, and returns a function that disconnects. */
 async function subscribe(url: string, query: string): Promise<() => void> {
   const leave = new AbortController();
   await post(`${url}/graphql`, { query }, { accept: "text/event-stream" }, leave.signal);
@@ -65,8 +65,12 @@ const KINDS: readonly Kind[] = [
     padding: "header",
     count: cases(300, 1_000),
     send: async (url, index) => {
-      const { socket, tell, closed } = await openSocket({ url }, { token: null, from: "127.0.0.1" }, false);
-      tell({
+      const { socket, sendMessage, closed } = await openSocket(
+        { url },
+        { token: null, from: "127.0.0.1" },
+        false,
+      );
+      sendMessage({
         type: "connection_init",
         payload: { authorization: `token${padded(PADDING.header, `invented-token-${index}`)}` },
       });
@@ -80,7 +84,7 @@ const KINDS: readonly Kind[] = [
     padding: "header",
     count: cases(1_000, 4_000),
     send: (url, index) => {
-      // Not encoded: decoding copies.
+      // The query is not percent-encoded, because decoding would copy it.
       const query = `{__typename,field${index}:__typename}`;
       const extensions = { persistedQuery: { version: 1, sha256Hash: hash("sha256", query) } };
       return get(
@@ -110,7 +114,7 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-test.each(KINDS)("keeps $name without retaining the surrounding string", async ({ padding, count, send }) => {
+test.each(KINDS)("retains $name without the surrounding string", async ({ padding, count, send }) => {
   const upstream = await startFake(({ path }) =>
     path.includes("/experiments/") ? { json: run } : undefined,
   );
@@ -125,7 +129,7 @@ test.each(KINDS)("keeps $name without retaining the surrounding string", async (
     CACHE_TTL_MS: "60000",
   });
   onTestFinished(stop);
-  // The token of `post` becomes a verified one.
+  // Verifies the token of `post`.
   await postTo({ query: '{ experiment(id: "ada.mnist.1") { status } }' }, "t0ken").then((each) =>
     each.text(),
   );

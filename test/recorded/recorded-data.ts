@@ -4,7 +4,7 @@ import { globalId } from "../support/ids.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Keys of the wire where they are not the names of the fields. */
+/** Keys of responses that differ from the names of the fields. */
 const KEYS: Readonly<Record<string, string>> = {
   buildJobCount: "num_builds",
   experimentCount: "num_experiments",
@@ -26,13 +26,13 @@ const SOME_TEXT: unknown = expect.any(String);
 
 type Below = (row: Row) => Row;
 
-/** An object in a record of which fields are told; null without one. */
+/** A nested object in a record; null if there is none. */
 const innerOf =
   (key: string) =>
   ({ [key]: inner }: Row, below: Below) =>
     inner ? below(inner as Row) : null;
 
-/** Fields that are more than the value of a key. Rows are objects, and what is a list here is one in every recording. */
+/** Fields that need more than the value of a key. Rows are objects, and each list here is one in every recording. */
 const DERIVED: Readonly<Record<string, (row: Row, below: Below, node: FieldNode) => unknown>> = {
   id: ({ unique_name: name }) => globalId(`Project:${String(name).replace(".", "/")}`),
   internalId: ({ id }) => `${id}`,
@@ -49,7 +49,7 @@ const DERIVED: Readonly<Record<string, (row: Row, below: Below, node: FieldNode)
   endCursor: ({ results }) => ((results as Row[]).length > 0 ? SOME_TEXT : null),
   nodes: ({ results, nodes }, below) =>
     ((results ?? nodes) as Row[]).map(({ content_object: kept, ...row }) =>
-      // The items of bookmarks lack `bookmarked`: it is true.
+      // The items of bookmarks lack `bookmarked`, which is true for them.
       below(kept ? { ...(kept as Row), bookmarked: true } : row),
     ),
   entities: ({ results }, below, node) =>
@@ -58,11 +58,11 @@ const DERIVED: Readonly<Record<string, (row: Row, below: Below, node: FieldNode)
     ),
   results: (record, below) => [below(record)],
   folders: ({ dirs }) => (dirs as string[]).map((name) => ({ name })),
-  // The recorded folders are those at the top.
+  // The recorded folders are those at the top level.
   files: ({ files }) => (files as [string, number][]).map(([name, bytes]) => ({ name, path: name, bytes })),
 };
 
-/** The data that a document gives when the service answers with a recorded body. */
+/** The data of a document when the service responds with a recorded body. */
 export function dataOf(document: string, answer: Row): Row {
   const { definitions } = parse(document);
   const [operation, ...fragments] = definitions.flatMap((each) => ("selectionSet" in each ? [each] : []));
@@ -84,7 +84,7 @@ export function dataOf(document: string, answer: Row): Row {
     if (!(keyOf(name.value) in row)) return below(row);
     if (value === null) return null;
     const [first = "", second = ""] = fieldsIn(selectionSet).map((field) => field.name.value);
-    // A reference is told by its name, and named values are ordered.
+    // A reference is represented by its name, and named values are sorted.
     if (typeof value !== "object") return { [first]: value };
     return Object.entries(value)
       .map(([each, of]) => ({ [first]: each, [second]: of as unknown }))

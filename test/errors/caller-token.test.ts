@@ -19,7 +19,7 @@ import UNUSABLE from "./unusable-tokens.json" with { type: "json" };
 const RECORDS = { "ada/mnist/experiments/42/": RUNNING_RECORD };
 
 describe("the gateway", () => {
-  test.each(UNUSABLE)("sends nothing without a usable token: $what", async ({ authorization }) => {
+  test.each(UNUSABLE)("sends nothing without a usable token: $case", async ({ authorization }) => {
     const { ask, service } = await startBefore(RECORDS, {}, { token: null });
     const headers = { ...(authorization !== null && { authorization }), "x-request-id": "request-1" };
     const answer = await ask(ASK_STATUS, {}, { headers });

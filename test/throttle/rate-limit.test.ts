@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
-import { metricOf, reaches, settled } from "../support/figures.ts";
+import { metricOf, reaches, settled } from "../support/metrics.ts";
 import { latch } from "../support/latch.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { fakeClock } from "../support/fake-clock.ts";
@@ -27,13 +27,13 @@ const watch = (gateway: Gateway, id: number) =>
     query: `subscription { runUpdated(id: "ada.mnist.experiments.${id}") { run { status } } }`,
   });
 
-/** The data of the first event that has any. After a minute, waiting operations receive the reason. */
+/** The data of the first event with data. After a minute, waiting operations receive the reason. */
 async function firstData({ next }: Subscriber) {
   for (let event = await next(); event; event = await next()) if (event.data) return event.data;
   return null;
 }
 
-/** Moves the clock on to each time that something waits for, until a promise settles. Not for more than an hour. */
+/** Repeatedly advances the clock to the next timer until a promise settles. Fails after an hour. */
 async function settle<Value>(
   promise: Promise<Value>,
   { timers, advance, clock }: ReturnType<typeof fakeClock>,
@@ -52,7 +52,7 @@ async function settle<Value>(
   }
 }
 
-async function startPaced(
+async function startRateLimited(
   env: Record<string, string> = {},
   answering?: () => Promise<void>,
   record?: object,
@@ -72,7 +72,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     ["at once", {}],
     ["one after the other", { UPSTREAM_CONNECTIONS: "1" }],
   ])("sends 15 reads %s and the rest over the minute, without refusals", async (_, env) => {
-    const { time, service, gateway } = await startPaced(env);
+    const { time, service, gateway } = await startRateLimited(env);
     const answer = gateway.ask(statusesOf(upTo(30)));
     await vi.waitUntil(() => service.seen().length === 15, LONG_TIMEOUT);
     const { data, errors } = await settle(answer, time, gateway);
@@ -83,8 +83,8 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   });
 
   test("rejects reads beyond the deadline immediately, with retryAfterSeconds and partial data", async () => {
-    // Within this time two more would be allowed.
-    const { time, service, gateway } = await startPaced({
+    // Within this timeout, the limit allows two more.
+    const { time, service, gateway } = await startRateLimited({
       UPSTREAM_RATE_LIMIT: "20/600",
       REQUEST_TIMEOUT_MS: "300000",
     });
@@ -100,12 +100,15 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
       }),
     ]);
     expect([service.seen().length, service.refused()]).toEqual([15, 0]);
-    // Requests that can be allowed within the timeout wait.
+    // Requests that the limit allows within the timeout wait.
     expect(firstCodeOf(await settle(askFor(gateway, statusOf(31)), time, gateway))).toBe("ok");
   });
 
-  test("refuses a late operation as a whole, also with one connection", async () => {
-    const { service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "3000", UPSTREAM_CONNECTIONS: "1" });
+  test("refuses a late operation as a whole, even with one connection", async () => {
+    const { service, gateway } = await startRateLimited({
+      REQUEST_TIMEOUT_MS: "3000",
+      UPSTREAM_CONNECTIONS: "1",
+    });
     const fives = [0, 5, 10, 15].map((before) => upTo(5).map((id) => before + Number(id)));
     const answers = await Promise.all(fives.map((five) => gateway.ask(statusesOf(five))));
     const refused = answers.map(
@@ -116,7 +119,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   });
 
   test("alternates a token's operations, so small ones need not await large ones", async () => {
-    const { time, service, gateway } = await startPaced();
+    const { time, service, gateway } = await startRateLimited();
     await askFor(gateway, statusOf(98));
     const large = gateway.ask(statusesOf(upTo(30)));
     await vi.waitUntil(() => service.seen().length === 15, LONG_TIMEOUT);
@@ -137,10 +140,10 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   });
 
   test.each([
-    ["each for itself", "no-cache"],
+    ["each for its own limit", "no-cache"],
     ["together", "max-age=0"],
   ])("frees permits of operations waiting %s, within each token's own limit", async (_, cacheControl) => {
-    const { time, service, gateway } = await startPaced({
+    const { time, service, gateway } = await startRateLimited({
       MAX_OPERATIONS: "4",
       MAX_OPERATIONS_PER_TOKEN: "2",
     });
@@ -159,13 +162,13 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     expect(await metricOf(gateway, "rungraph_operations_running")).toBe(4);
     const answers = await settle(Promise.all(waiting), time, gateway);
     expect(answers.map(({ errors }) => errors)).toEqual(answers.map(() => undefined));
-    // All places are free again.
+    // All permits are free again.
     expect(await metricOf(gateway, "rungraph_operations_running")).toBe(0);
     expect(await others()).toEqual(["ok", "ok", "ok", "ok"]);
   });
 
   test("limits the number of waiting operations to those that fit in memory", async () => {
-    const { time, gateway } = await startPaced({ MAX_OPERATIONS: "1" });
+    const { time, gateway } = await startRateLimited({ MAX_OPERATIONS: "1" });
     const waiting: Promise<unknown>[] = [];
     for (const token of ["ada", "bob", "eve", "joe"]) {
       // Rejected until the operation before waits for its rate limit.
@@ -182,7 +185,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   });
 
   test("retries a subscription poll within 15 seconds, although its slot is later", async () => {
-    const { time, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "30000" });
+    const { time, service, gateway } = await startRateLimited({ REQUEST_TIMEOUT_MS: "30000" });
     await gateway.ask(statusesOf(upTo(14)));
     await watch(gateway, 99);
     await time.reach(20);
@@ -191,24 +194,24 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   });
 
   test("reacquires the permit of a waiting operation when its read is sent", async () => {
-    const held = latch();
+    const blocked = latch();
     let answering = Promise.resolve();
-    const { time, service, gateway } = await startPaced({ MAX_OPERATIONS: "1" }, () => answering);
+    const { time, service, gateway } = await startRateLimited({ MAX_OPERATIONS: "1" }, () => answering);
     for (const token of ["ada", "bob"]) await askFor(gateway, statusOf(99), token);
     const asked = gateway.ask(statusesOf(upTo(15)), {}, { token: "ada" });
-    // One waits for its pace, the others are answered.
+    // One waits for the rate limit, and the others have their responses.
     await vi.waitUntil(() => service.seen().length === 16, LONG_TIMEOUT);
     await reaches(gateway, "rungraph_upstream_requests_running", 0);
     expect(firstCodeOf(await askFor(gateway, statusOf(1), "bob"))).toBe("ok");
-    answering = held.opened;
+    answering = blocked.opened;
     await vi.waitUntil(() => (time.advance(1_000), service.seen().length === 18), LONG_TIMEOUT);
     expect(firstCodeOf(await askFor(gateway, statusOf(1), "bob"))).toBe("SERVICE_OVERLOADED");
-    held.open();
+    blocked.open();
     expect((await settle(asked, time, gateway)).errors).toBeUndefined();
   });
 
   test("polls once per three query reads when queries exhaust the limit", async () => {
-    const { time, service, gateway } = await startPaced();
+    const { time, service, gateway } = await startRateLimited();
     const watcher = await watch(gateway, 42);
     await time.reach(20);
     await firstData(watcher);
@@ -222,13 +225,13 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
 
   test("reports the delay in the event of a late poll", async () => {
     const record = { ...RUNNING_RECORD };
-    const { time, service, gateway } = await startPaced({}, undefined, record);
+    const { time, service, gateway } = await startRateLimited({}, undefined, record);
     const watcher = await watch(gateway, 42);
     await time.reach(20);
     await firstData(watcher);
     const before = service.seen().length;
     const operation = gateway.ask(statusesOf(upTo(80)));
-    // The clock stands until the rest of its reads waits.
+    // The clock does not advance until the remaining reads wait.
     await vi.waitUntil(() => service.seen().length > before + 4, LONG_TIMEOUT);
     record.last_status = "succeeded";
     const event = await settle(watcher.next(), time, gateway);
@@ -242,7 +245,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
 
   test("counts a read waiting for a connection only once it is sent", async () => {
     const first = latch();
-    const { time, service, gateway } = await startPaced(
+    const { time, service, gateway } = await startRateLimited(
       { UPSTREAM_CONNECTIONS_PER_TOKEN: "1" },
       () => first.opened,
     );
@@ -257,8 +260,8 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     expect([service.seen().length, service.refused()]).toEqual([30, 0]);
   });
 
-  test("polls all subscriptions of a token in turn", async () => {
-    const { time, gateway } = await startPaced();
+  test("polls all subscriptions of a token alternately", async () => {
+    const { time, gateway } = await startRateLimited();
     const watchers = await Promise.all(upTo(24).map((id) => watch(gateway, id)));
     const reported = Promise.all(watchers.map(firstData));
     expect(await settle(reported, time, gateway)).toEqual(
@@ -267,7 +270,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   });
 
   test("resumes polling once waiting queries are sent, not minutes later", async () => {
-    const { time, service, gateway } = await startPaced();
+    const { time, service, gateway } = await startRateLimited();
     const answer = gateway.ask(statusesOf(upTo(30)));
     await vi.waitUntil(() => service.seen().length === 15, LONG_TIMEOUT);
     const watcher = await watch(gateway, 42);
@@ -283,8 +286,8 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     { polls: "wait", timeoutMs: "300000", answered: 3 },
     { polls: "cannot wait", timeoutMs: "12000", answered: 4 },
   ])("reserves the last quarter for queries when polls $polls", async (each) => {
-    const { time, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: each.timeoutMs });
-    // Of the 15 that may be sent at once, all but four.
+    const { time, service, gateway } = await startRateLimited({ REQUEST_TIMEOUT_MS: each.timeoutMs });
+    // All but four of the 15 that may be sent in a burst.
     await gateway.ask(statusesOf(upTo(11)));
     await Promise.all(upTo(20).map((id) => watch(gateway, id)));
     await time.reach(20);
@@ -293,7 +296,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   });
 
   test("uses half of the limit for polls, whatever LIVE_REQUESTS_PER_MINUTE is", async () => {
-    const { time, service, gateway } = await startPaced({ LIVE_REQUESTS_PER_MINUTE: "1000" });
+    const { time, service, gateway } = await startRateLimited({ LIVE_REQUESTS_PER_MINUTE: "1000" });
     await Promise.all(upTo(20).map((id) => watch(gateway, id)));
     for (let count = 2; count <= 10; count++) {
       await vi.waitUntil(() => (time.advance(100), service.seen().length >= count), LONG_TIMEOUT);
@@ -307,7 +310,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
 });
 
 test("explain reports how long a request waited, and for what", async () => {
-  const { time, gateway } = await startPaced({ UPSTREAM_RATE_LIMIT: "4/60", EXPLAIN: "on" });
+  const { time, gateway } = await startRateLimited({ UPSTREAM_RATE_LIMIT: "4/60", EXPLAIN: "on" });
   const spy = vi.spyOn(performance, "now").mockImplementation(() => time.clock.now());
   onTestFinished(() => spy.mockRestore());
   time.advance(1_000);
@@ -323,7 +326,7 @@ test("explain reports how long a request waited, and for what", async () => {
   expect(reasons).toEqual([null, null, null, "RATE_LIMIT", "RATE_LIMIT"]);
 });
 
-/** A server of release 0.4, which counts metrics by themselves: 20 requests in a second, and 120 others in a minute. */
+/** A server of release 0.4, which has a separate limit for metrics: 20 requests in a second, and 120 others in a minute. */
 async function startTwoThrottles() {
   const time = fakeClock();
   const sent: { metrics: number[]; others: number[] } = { metrics: [], others: [] };

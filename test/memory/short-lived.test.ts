@@ -16,7 +16,7 @@ const oldBytes = (): number =>
     .filter(({ space_name: name }) => name === "old_space" || name === "large_object_space")
     .reduce((sum, { space_used_size: bytes }) => sum + bytes, 0);
 
-/** Bytes of the old generation after 3,000 members of 10 kB came and went, 32 at a time. */
+/** Bytes of the old generation after 3,000 members of 10 kB were added and removed, 32 at a time. */
 function promotedBy(enter: (member: object, key: string) => () => void): number {
   const leaves: (() => void)[] = [];
   const churn = (count: number) => {
@@ -46,7 +46,7 @@ test("short-lived members and a busy caller's work avoid the old generation", ()
   });
   const callers = new CallerRegistry();
   const queue = new Scheduler(callers).queueOf(callers.of("t0ken", "127.0.0.1"));
-  // Each turn has time for one piece of work.
+  // Each time slice is long enough for one task.
   stopwatchRuns();
   const inQueue = promotedBy((member) => {
     queue.add(() => expect(member).toBeDefined());
@@ -55,7 +55,7 @@ test("short-lived members and a busy caller's work avoid the old generation", ()
   expect([inMap, inList, inQueue].filter((bytes) => bytes > 10_000_000)).toEqual([]);
 });
 
-test("a CompactingMap matches a Map, also after thousands of deletions", () => {
+test("a CompactingMap matches a Map, even after thousands of deletions", () => {
   const key = fc.integer({ min: 0, max: 1_500 }).map((number) => `${number}`);
   const steps = fc.array(fc.tuple(key, fc.boolean()), { minLength: 1, maxLength: 4_000, size: "max" });
   fc.assert(

@@ -4,10 +4,10 @@ import { globalId } from "../support/ids.ts";
 
 export const RUN = globalId("Experiment:ada/mnist/42");
 
-/** Headers that differ between responses. */
+/** Headers that belong to the connection and differ between responses. */
 const OF_THE_CONNECTION = new Set(["connection", "date", "keep-alive", "transfer-encoding"]);
 
-/** A gateway before a service, and a signed-in caller that takes downloads, by default the outputs of a run. */
+/** A gateway in front of a service, and a signed-in caller that downloads files, by default the outputs of a run. */
 export async function startDownloads(
   answer: Answering = () => undefined,
   env: Record<string, string> = { UPSTREAM_PROFILE: "polyaxon-0.4" },
@@ -24,6 +24,6 @@ export async function startDownloads(
   return { ...gateway, service, take };
 }
 
-/** The errors of an answer that is one. */
+/** The errors of an error response. */
 export const errorsIn = (body: string) =>
   (JSON.parse(body) as { errors: { message: string; extensions: Record<string, unknown> }[] }).errors;

@@ -4,16 +4,18 @@ import { pageOf, startFake } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { mainIn } from "../support/main-process.ts";
 
-/* Values that people write into runs, read by an ordinary caller. Each ended a process with this heap, or blocked it for ever. */
+/*
+ * Values that users write into runs, read by an ordinary caller. Each of them once ended a process with this heap, or blocked it forever.
+ */
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-/** JSON of objects in one another: `{"a":{"a":0}}`. */
+/** JSON of nested objects: `{"a":{"a":0}}`. */
 const nested = (levels: number) => `${'{"a":'.repeat(levels)}0${"}".repeat(levels)}`;
 
 const at = "2026-01-01T00:00:00Z";
 
-/** A gateway process before a service with one run, with these keys. */
+/** A gateway process in front of a service with one run, which has these keys. */
 async function start(written: object) {
   const run = {
     id: 1,
@@ -54,7 +56,7 @@ const LONG_NAMES = Object.fromEntries(
   ]),
 );
 
-/** One value of 9 MB below eight names, each of which has all of it as its value. */
+/** One value of 9 MB with eight names, each of which returns all of it. */
 const NESTED = JSON.parse(`${'{"a":'.repeat(8)}"${"x".repeat(9_000_000)}"${"}".repeat(8)}`) as object;
 const NESTED_NAMES = numbers(8).map((level) => `parameter.${"a.".repeat(level)}a`);
 
@@ -105,7 +107,7 @@ test.each<[string, object, string, string]>([
   await expectAlive();
 });
 
-/* The first status comes; of exports that are refused for their memory, some can be left. */
+/* The numbers are the allowed statuses. The first one must occur. The second one may, if an export exceeds the memory limit. */
 test.each<[string, object, string, readonly number[]]>([
   ["names that are longer than their JSON", { declarations: LONG_NAMES }, "csv", [400]],
   ["such names, in NDJSON", { declarations: LONG_NAMES }, "ndjson", [400]],

@@ -1,35 +1,35 @@
-/** The CPU time of some work, and of its longest part that was done in one turn of the event loop, in microseconds. */
-export async function turnsOf(work: () => Promise<unknown>): Promise<{ all: number; longest: number }> {
+/** The CPU time of some work, and of its longest tick of the event loop, in microseconds. */
+export async function measureTicks(work: () => Promise<unknown>): Promise<{ all: number; longest: number }> {
   let isDone = false;
   let all = 0;
   let longest = 0;
   let before = process.cpuUsage();
-  const turn = () => {
+  const tick = () => {
     const { user, system } = process.cpuUsage(before);
     before = process.cpuUsage();
     all += user + system;
     longest = Math.max(longest, user + system);
-    if (!isDone) setImmediate(turn);
+    if (!isDone) setImmediate(tick);
   };
-  setImmediate(turn);
+  setImmediate(tick);
   await work();
   isDone = true;
-  turn();
+  tick();
   return { all, longest };
 }
 
-/** The part of the CPU time of some work that its longest turn takes: the least of some tries. */
+/** The share of the CPU time of some work that its longest tick takes: the minimum of several attempts. */
 export async function longestShareOf(work: () => Promise<unknown>): Promise<number> {
   const shares: number[] = [];
-  // A collection of garbage may fall into one of them.
+  // A garbage collection may occur in one of them.
   while (shares.length < 3) {
-    const { all, longest } = await turnsOf(work);
+    const { all, longest } = await measureTicks(work);
     shares.push(longest / all);
   }
   return Math.min(...shares);
 }
 
-/** The CPU time of some work in microseconds: the least of some tries, because collections of garbage fall into some. */
+/** The CPU time of some work in microseconds: the minimum of several attempts, because garbage collections occur in some. */
 async function cpuOf(work: () => Promise<unknown>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 4; attempt++) {
@@ -41,9 +41,9 @@ async function cpuOf(work: () => Promise<unknown>): Promise<number> {
   return least;
 }
 
-/** How many times the CPU time of one work another one takes. */
+/** The ratio of the CPU time of one work to that of another. */
 export async function timesOf(one: () => Promise<unknown>, other: () => Promise<unknown>): Promise<number> {
-  // Neither is compiled at first.
+  // At first, neither is compiled.
   await one();
   await other();
   return (await cpuOf(other)) / (await cpuOf(one));

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { createTailPoll } from "../../src/live/tail-poll.ts";
-import { tell } from "../support/fake.ts";
+import { writeResponse } from "../support/fake.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { globalId } from "../support/ids.ts";
 import { experimentId, FIRST_POLL, rowOf, startLive } from "../support/live-service.ts";
@@ -14,9 +14,9 @@ const LONG = "x".repeat(50_000);
 test.each([
   ["the record of a run", (id: number) => `runUpdated(id: "${experimentId(id)}") { reason }`],
   ["a list of runs", (id: number) => `runsUpdated(of: "${globalId(`Project:ada/p${id}`)}") { reason }`],
-])("a poll keeps %s only while its caller's memory budget has room", async (_, field) => {
+])("a poll retains %s only within its caller's memory budget", async (_, field) => {
   const { subscribe, advance, settle, subscriptions } = await startLive([], {
-    // Room for a response and its cached record, but not for another cached one.
+    // The limit fits a response and its cached record, but not a second cached record.
     env: { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_UPSTREAM_BYTES: "125000" },
     answer: ({ path }) => {
       const record = { ...rowOf({ id: 1, last_status: "running" }), description: LONG };
@@ -42,13 +42,13 @@ test.each([
   expect(await event).toMatchObject({ data: expect.anything() });
 });
 
-test("a read ending after its last subscriber left keeps no memory", async () => {
+test("a read that ends after its last subscriber left retains no memory", async () => {
   const answers: (() => void)[] = [];
   const { watch, advance, subscriptions, requests, settle } = await startLive([], {
     env: { MAX_UPSTREAM_BYTES: "150000" },
     answer: () => (response) =>
       void answers.push(() =>
-        tell(response, {
+        writeResponse(response, {
           json: { ...rowOf({ id: 1, last_status: "running" }), description: LONG },
         }),
       ),
@@ -86,7 +86,7 @@ test("a poll that gets no memory for a minute ends its stream", async () => {
   expect(await watcher.next()).toBe(null);
 });
 
-// Not through the door: buffers of the system take more than the items of a test.
+// Not over HTTP: system buffers hold more than the items of a test.
 test("read items are charged until all subscribers consume them or leave", async () => {
   const kept: number[] = [];
   let items = ["one", "two"];

@@ -16,7 +16,7 @@ import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { refusal } from "../support/throttling.ts";
 import { joined } from "../support/sharing.ts";
 
-/** A service that is away until it is told otherwise: 20 reads have opened the circuit. */
+/** A service that is away until the test changes its state. 20 reads have opened the circuit. */
 async function startAway(env: Record<string, string> = {}) {
   let state: "away" | "up" | "refusing" = "away";
   const service = await startFake(({ path }) => {
@@ -29,7 +29,7 @@ async function startAway(env: Record<string, string> = {}) {
   return { service, gateway, time, be: (next: typeof state) => (state = next) };
 }
 
-/** A service that refuses its first read for 40 s and commands for 45, behind a gateway whose clock and whose deadlines the story moves. */
+/** A service that rejects its first read for 40 s and commands for 45 s, behind a gateway whose clock and deadlines the test controls. */
 async function startRefusingOnce() {
   const time = fakeClock();
   const began = Date.now();
@@ -92,7 +92,7 @@ test("a joined read can wait longer than the read it joined", async () => {
   time.advance(30_000);
   const other = askFor(gateway);
   await joined(gateway, 1);
-  // Its refusal prolongs the pause, to 75 s.
+  // The rejection of this command prolongs the pause, to 75 s.
   await askFor(
     gateway,
     `mutation { stopExperiment(id: "ada.mnist.1", force: true) { experiment { status } } }`,

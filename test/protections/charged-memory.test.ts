@@ -35,12 +35,12 @@ async function start(maxBytes = "100000") {
 
 describe("MAX_UPSTREAM_BYTES also covers memory that an operation allocates for", () => {
   test.each([
-    ["objects that are parsed", '{ experiment(id: "ada.mnist.42") { outputFiles { folders { name } } } }'],
+    ["parsed objects", '{ experiment(id: "ada.mnist.42") { outputFiles { folders { name } } } }'],
     ["fields and items", '{ experiment(id: "ada.mnist.42") { logs { lines } } }'],
     ["names that no other object has", '{ experiment(id: "ada.mnist.8") { name } }'],
     ["columns of metrics", '{ experiment(id: "ada.mnist.7") { metricSeries(names: ["none"]) { name } } }'],
     [
-      "reads that are started",
+      "started reads",
       '{ project(id: "ada.mnist") { experiments(first: 100) { nodes { statuses { totalCount } } } } }',
     ],
   ])("%s", async (_, query) => {
@@ -66,7 +66,7 @@ describe("MAX_UPSTREAM_BYTES also covers memory that an operation allocates for"
 });
 
 describe("MAX_UPSTREAM_BYTES also covers request input before execution:", () => {
-  // 64 bytes of memory each, and 3 of text.
+  // 64 bytes of memory each, and 3 of the response.
   const many = Array.from({ length: 4_000 }, () => ({}));
   const query = "query ($id: ID!) { experiment(id: $id) { id } }";
   const variables = { id: "ada.mnist.42", many };
@@ -79,7 +79,12 @@ describe("MAX_UPSTREAM_BYTES also covers request input before execution:", () =>
     ["a long document", "graphql", { query: `{ entities(ids: [${times(250, "1")}]) { id } }` }, "*/*"],
     ["a long plan", "graphql", { query: `{ entity(id: "a.b") { ${times(20, "id")} } }` }, "*/*"],
     ["extensions", "graphql", { query, variables: { id: "ada.mnist.42" }, extensions: { many } }, "*/*"],
-    ["those of a subscription", "graphql", { query: events, variables: { many } }, "text/event-stream"],
+    [
+      "the document of a subscription",
+      "graphql",
+      { query: events, variables: { many } },
+      "text/event-stream",
+    ],
     ["a message of an agent", "mcp", tool, "application/json, text/event-stream"],
   ])("%s", async (_, path, body, accept) => {
     const { url, service } = await start();
@@ -99,7 +104,7 @@ describe("MAX_UPSTREAM_BYTES also covers request input before execution:", () =>
 
   const some = many.slice(0, 1_200);
   test.each([
-    ["those of a subscription", { query: events, variables: { some } }],
+    ["the document of a subscription", { query: events, variables: { some } }],
     ["its document", { query: events.replace("id }", `id ${times(3, "name")} }`) }],
   ])("%s until the subscription ends", async (_, asked) => {
     const { ask, url } = await start();

@@ -9,7 +9,7 @@ import { TYPESCRIPT } from "./support/typescript.ts";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const committed = readFileSync(join(ROOT, "schema/subgraph.graphql"), "utf8");
 
-const script = join(ROOT, "schema/care.ts");
+const script = join(ROOT, "schema/compatibility.ts");
 
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
@@ -20,13 +20,13 @@ const withField = (field: string) =>
 interface Repository {
   /** The schema of version 1.0.0. */
   readonly released?: string;
-  /** That of its tag; null without one. */
+  /** The schema of its tag; null if there is none. */
   readonly tagged?: string | null;
   readonly now: string;
   readonly version?: string;
-  /** The changelog's text about the unreleased version. */
+  /** The changelog's section for the unreleased version. */
   readonly changes?: string;
-  /** Further files of the repository. */
+  /** Additional files of the repository. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
@@ -73,7 +73,7 @@ function check({
   });
   return {
     passes: status === 0,
-    said: stdout.trim().split("\n"),
+    notes: stdout.trim().split("\n"),
     problems: stderr.trim().split("\n").filter(Boolean),
   };
 }
@@ -85,10 +85,10 @@ const ANOTHER = "schema/released.graphql: expected the subgraph of the tag v1.0.
 test.each<[string, Repository, string, string?]>([
   ["without a release", { now: committed }, "No release to compare the schema with."],
   ["in a clone without tags", { released: committed, tagged: null, now: ADDED }, NOTHING],
-  ["where the tag has another schema", { released: ADDED, tagged: committed, now: ADDED }, NOTHING, ANOTHER],
-  ["where something was only added", { released: committed, now: ADDED }, NOTHING],
-])("%s, the schema is compared with the available release", (_, repository, said, problem) => {
-  expect(check(repository)).toEqual({ passes: !problem, said: [said], problems: problem ? [problem] : [] });
+  ["with another schema in the tag", { released: ADDED, tagged: committed, now: ADDED }, NOTHING, ANOTHER],
+  ["after an addition", { released: committed, now: ADDED }, NOTHING],
+])("%s, the schema is compared with the available release", (_, repository, notes, problem) => {
+  expect(check(repository)).toEqual({ passes: !problem, notes: [notes], problems: problem ? [problem] : [] });
 });
 
 test("reports fields, keys and inputs that were narrowed or removed", () => {
@@ -96,9 +96,9 @@ test("reports fields, keys and inputs that were narrowed or removed", () => {
     .replace("  hasNextPage: Boolean!", "  hasNextPage: Boolean")
     .replace(' @key(fields: "username")', "")
     .replace(/ {2}"""Login name."""\n {2}username: String!\n/, "");
-  const { passes, said, problems } = check({ released: committed, now });
+  const { passes, notes, problems } = check({ released: committed, now });
   expect(passes).toBe(false);
-  expect(said).toEqual([
+  expect(notes).toEqual([
     "Since 1.0.0: 3 that could break a client",
     expect.stringMatching(/^ {2}breaking {2}LoginInput\.username: /),
     expect.stringMatching(/^ {2}breaking {2}PageInfo\.hasNextPage: /),
@@ -132,9 +132,9 @@ test("reports removed settings, codes, metrics and exports, and changed metric l
     "docs/monitoring.md": `${lines}| \`rungraph_downloads_total\` | counter | \`what\` |\n`,
     "src/index.ts": 'export type { Log } from "./log.ts";\n',
   };
-  const { said, problems } = check({ released: committed, now: committed, files });
+  const { notes, problems } = check({ released: committed, now: committed, files });
   const gone = ["PORT", "FORBIDDEN", "rungraph_downloads_total", "createGateway"];
-  expect(said).toEqual([
+  expect(notes).toEqual([
     "Since 1.0.0: 4 that could break a client",
     ...gone.map((name) => `  breaking  ${name}: is gone, or has other labels`),
   ]);
@@ -169,7 +169,7 @@ test("a deprecated field may be removed after its day, and not before", () => {
     withField(`page: Int @deprecated(reason: "Use \`pageNumber\`. Removed after ${day}.")`);
   expect(check({ released: released(inDays(-1)), now: committed })).toEqual({
     passes: true,
-    said: [
+    notes: [
       "Since 1.0.0: 1 that could break a client",
       expect.stringMatching(/^ {2}announced {2}PageInfo\.page: /),
     ],

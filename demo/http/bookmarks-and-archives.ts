@@ -40,14 +40,14 @@ export function restore<R extends Run>(kind: Kind<R>): Handler {
   };
 }
 
-/** A group takes all its experiments along, there and back. */
+/** A group archives and restores all its experiments with it. */
 function setArchived(store: Store, run: Run, isArchived: boolean): void {
   run.isArchived = isArchived;
   if (run.kind !== "group") return;
   for (const experiment of experimentsOf(store, run)) experiment.isArchived = isArchived;
 }
 
-/** The name of the user in the path, for the user and for superusers. Null for others: what is listed for them is empty. */
+/** The name of the user in the path, for that user and for superusers. Null for others, who get an empty list. */
 function listedUser(request: DemoRequest): string | null {
   const caller = requireUser(request);
   const user = request.store.users.get(request.params["owner"] ?? "");

@@ -18,7 +18,7 @@ const KINDS = {
 type KindName = keyof typeof KINDS;
 const KIND_NAMES = Object.keys(KINDS) as KindName[];
 
-/** The name that the service has for it, and its kind as `BookmarkableKind` spells it. */
+/** The name that the service uses for it, and its kind as `BookmarkableKind` spells it. */
 const nameOf = (kind: KindName) => KINDS[kind].run.replace(/\.(?:experiments|groups)\./, ".");
 const enumOf = (kind: KindName) => (kind === "BuildJob" ? "BUILD_JOB" : kind.toUpperCase());
 
@@ -103,8 +103,8 @@ describe("another user's list of bookmarks", () => {
     archives(kind: EXPERIMENT) { totalCount }
   } } }`;
 
-  // A superuser does not see whether it is a bookmark of that user or of the superuser as well: this is read.
-  test.each(OWNERS)("$how", async ({ caller, owner, nodes, reads }) => {
+  // A bookmark in a superuser's view may belong to either user, so it is read separately.
+  test.each(OWNERS)("$case", async ({ caller, owner, nodes, reads }) => {
     const { ask, calls, demo } = await startProfile();
     const id = globalId(`User:${owner}`);
     const message = "The service shows the bookmarks of a user to nobody else.";

@@ -9,7 +9,7 @@ import { stopwatchRuns } from "../support/stopwatch.ts";
 const HEAVY = 100;
 const LIGHT = 10;
 
-/** A request with a document that no other has: it waits for its caller's turns to be read. */
+/** A request with a unique document, which must be parsed in its caller's share of time. */
 const requestOf = (token: string, number: number) => {
   const body = JSON.stringify({ query: `query Q${number} { gateway { version } }` });
   return [
@@ -22,7 +22,7 @@ const requestOf = (token: string, number: number) => {
   ].join("\r\n");
 };
 
-/** Sends the requests in one turn of the event loop, each on its connection, and gives what each is answered. */
+/** Sends the requests in one tick of the event loop, each on its own connection. Returns the responses. */
 async function sendAtOnce(gateway: Pick<Gateway, "url">, requests: readonly string[]) {
   const { port } = new URL(gateway.url);
   const sockets = requests.map(() => connect(Number(port), "127.0.0.1"));
@@ -33,7 +33,7 @@ async function sendAtOnce(gateway: Pick<Gateway, "url">, requests: readonly stri
   return sockets.map((socket) => once(socket, "data"));
 }
 
-/** How many of the others were answered before all of a known token that came last. */
+/** How many other requests were answered before all requests of a known token that came last. */
 async function answeredBefore(tokenOf: (number: number) => string): Promise<number> {
   const gateway = await startGateway({
     upstream: await startFake(() => ({ json: RUNNING_RECORD })),

@@ -1,7 +1,7 @@
 import { ConfigError, readConfig } from "../../src/config.ts";
 
-/** The lines of complaint about these settings. */
-export function faultsOf(environment: Record<string, string>): string[] {
+/** The lines of the error message about these settings. */
+export function issuesOf(environment: Record<string, string>): string[] {
   try {
     readConfig(environment);
   } catch (fault) {

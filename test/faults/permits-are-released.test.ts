@@ -1,11 +1,11 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { metricOf, reaches, settled } from "../support/figures.ts";
+import { metricOf, reaches, settled } from "../support/metrics.ts";
 import { startRaw, wireOf } from "./framing.ts";
 import { openRaw } from "../http/raw-socket.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
-import { startHolding, startHoldingRecords } from "../support/holding.ts";
+import { startDelayed, startDelayedRecords } from "../support/delayed-service.ts";
 import {
   ASK_STATUS,
   askFor,
@@ -20,7 +20,7 @@ import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { begin, readFast, readOn } from "../support/readers.ts";
 
 describe("many requests on one closed connection", () => {
-  /** Sends all requests at once, without waiting for responses. Returns how to leave. */
+  /** Sends all requests concurrently, without waiting for responses. Returns a function that disconnects. */
   function pipeline(gateway: Gateway, request: string, times = 400): () => void {
     const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
     onTestFinished(() => void socket.destroy());
@@ -33,14 +33,14 @@ describe("many requests on one closed connection", () => {
     let isLong = true;
     const half = { framing: "content-length", encoding: "none", connection: "kept" } as const;
     const service = await startRaw(({ send }) =>
-      send(wireOf(half, Buffer.from("half and half"), isLong ? "held" : null)),
+      send(wireOf(half, Buffer.from("half and half"), isLong ? "stalled" : null)),
     );
     const gateway = await startGateway({ upstream: service });
     const leave = pipeline(
       gateway,
       `GET ${OUTPUTS_OF_42} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`,
     );
-    // The gateway does not wait for this many: it ends the connection itself.
+    // The gateway closes the connection itself before it has read this many requests.
     await settled(gateway, () => service.seen().length);
     await vi.waitUntil(() => service.busy() === 0, LONG_TIMEOUT);
     leave();
@@ -52,22 +52,22 @@ describe("many requests on one closed connection", () => {
   });
 
   test("are cancelled upstream, including those queued behind another", async () => {
-    const { url, held } = await startHolding();
+    const { url, pending } = await startDelayed();
     const gateway = await startGateway({ upstream: { url } });
     const request = (id: number) =>
       `GET /graphql?query=${encodeURIComponent(statusOf(id))} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t\r\n\r\n`;
     const leave = pipeline(gateway, request(1) + request(2), 1);
-    await vi.waitUntil(() => held.length === 2, LONG_TIMEOUT);
+    await vi.waitUntil(() => pending.length === 2, LONG_TIMEOUT);
     leave();
     await vi.waitFor(
-      () => expect(held.map(({ destroyed }) => destroyed)).toEqual([true, true]),
+      () => expect(pending.map(({ destroyed }) => destroyed)).toEqual([true, true]),
       LONG_TIMEOUT,
     );
   });
 });
 
 describe("callers that do not read a long response", () => {
-  /** Longer than the system's buffers for a connection that nobody reads. */
+  /** Longer than the system buffers of a connection that the client does not read. */
   const description = "x".repeat(9_000_000);
   const long = ASK_STATUS.replace("status", "description");
 
@@ -80,7 +80,7 @@ describe("callers that do not read a long response", () => {
       },
     }));
     const gateway = await startGateway({ upstream: service, env: { MAX_JSON_BYTES: "10000000", ...env } });
-    // A token that the service has accepted may have all places.
+    // A token that the service has accepted may use all permits.
     for (const token of ["t0ken", "light"]) await askFor(gateway, statusOf(1), token);
     const dawdle = (token = "t0ken") => {
       const sent = begin(gateway.url, { path: "/graphql", graphql: long, token });
@@ -106,11 +106,11 @@ describe("callers that do not read a long response", () => {
 
 test("callers that disconnect before execution release permits and memory, also for events", async () => {
   const gateway = await startGateway({
-    upstream: await startHolding(),
+    upstream: await startDelayed(),
     env: { MAX_UPSTREAM_BYTES: "400000" },
   });
   const query = "{ __typename }";
-  // From the second time on the document is known, and is not read in a turn.
+  // After the first request the document is cached, so it is not parsed in a separate tick.
   for (const _ of [1, 2]) await gateway.ask(query);
   const variables = { more: "x".repeat(100_000) };
   const body = JSON.stringify({ query, variables });
@@ -127,7 +127,7 @@ test("callers that disconnect before execution release permits and memory, also 
 });
 
 test("callers that disconnect while waiting for a connection free the queue", async () => {
-  const service = await startHoldingRecords();
+  const service = await startDelayedRecords();
   const gateway = await startGateway({
     upstream: service,
     env: { UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "3" },

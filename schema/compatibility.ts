@@ -87,7 +87,7 @@ const dayOf = (reason: string): string | null => {
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
 /** Faults of the deprecations: a reason without a day, or a day that leaves clients too little notice. */
-function faultsOf(now: Map<string, string>, before: Map<string, string>): string[] {
+function issuesOf(now: Map<string, string>, before: Map<string, string>): string[] {
   return [...now].flatMap(([coordinate, reason]) => {
     const day = dayOf(reason);
     if (day === null) {
@@ -172,7 +172,7 @@ async function main(): Promise<readonly string[]> {
   const release = readRelease();
   if (!release) {
     say("No release to compare the schema with.");
-    return faultsOf(deprecations(now), new Map());
+    return issuesOf(deprecations(now), new Map());
   }
   const before = schemaOf(release.sdl);
   const announced = deprecations(before);
@@ -195,7 +195,7 @@ async function main(): Promise<readonly string[]> {
   const [was, is] = [generation(release.version), generation(version)];
   return [
     ...faultsOfFile(release),
-    ...faultsOf(deprecations(now), announced),
+    ...issuesOf(deprecations(now), announced),
     ...unnamed.map(
       (name) =>
         `${CHANGELOG}: expected a line below Changed or Removed about ${name}, which breaks, got none`,

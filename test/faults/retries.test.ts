@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { BREAKER, counted, holdWindows, inTurn, startBreakable } from "./breakable.ts";
+import { BREAKER, counted, freezeWindows, inSequence, startBreakable } from "./breakable.ts";
 import { cases } from "../support/cases.ts";
-import { reset, say } from "./faults.ts";
-import { metricOf, reaches } from "../support/figures.ts";
+import { reset, respondWith } from "./faults.ts";
+import { metricOf, reaches } from "../support/metrics.ts";
 import { statusOf } from "../support/one-read.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { begin } from "../support/readers.ts";
@@ -11,8 +11,8 @@ const env = { UPSTREAM_RETRIES: "2" };
 
 describe("retries of reads", () => {
   beforeEach(() => {
-    holdWindows();
-    // Without a pause.
+    freezeWindows();
+    // Removes the random pause of the backoff.
     vi.spyOn(Math, "random").mockReturnValue(0);
     onTestFinished(() => void vi.restoreAllMocks());
   });
@@ -22,7 +22,7 @@ describe("retries of reads", () => {
     service.fail(/./, reset, (call) => call <= 19);
     await many(9);
     expect(service.calls()).toHaveLength(19);
-    // The circuit is not in question here: it closes again.
+    // The circuit is not tested here: it closes again.
     pass(11_000);
     await many(30);
     service.fail(/./, reset, (call) => call === 1);
@@ -42,19 +42,27 @@ describe("retries of reads", () => {
     const { service, one, pass } = await startBreakable({ ...env, REQUEST_TIMEOUT_MS: "600000" });
     service.fail(/./, reset, (call) => call <= 2);
     expect(await one()).toBe("ok");
-    const refusal = say({ status: 503, text: "", headers: { "retry-after": "2" } });
+    const refusal = respondWith({ status: 503, text: "", headers: { "retry-after": "2" } });
     service.fail(/./, refusal, (call) => (pass(599_000), call === 1));
     expect(await one()).toBe("UPSTREAM_UNAVAILABLE, again in 2");
     const pauses = set.mock.calls.map(([, ms = 0]) => Math.round(1_000 * ms));
     expect(pauses).toEqual(expect.arrayContaining([1_230, 2_460]));
-    service.fail(/./, say({ status: 503, text: "", headers: { "retry-after": "3" } }), (call) => call === 1);
+    service.fail(
+      /./,
+      respondWith({ status: 503, text: "", headers: { "retry-after": "3" } }),
+      (call) => call === 1,
+    );
     expect(await one()).toBe("UPSTREAM_UNAVAILABLE, again in 3");
   });
 
   test("are neither sent nor counted when the caller disconnects during backoff", async () => {
     const set = vi.spyOn(globalThis, "setTimeout");
     const { service, gateway, one } = await startBreakable(env);
-    service.fail(/./, say({ status: 503, text: "", headers: { "retry-after": "2" } }), (call) => call === 1);
+    service.fail(
+      /./,
+      respondWith({ status: 503, text: "", headers: { "retry-after": "2" } }),
+      (call) => call === 1,
+    );
     const caller = begin(gateway.url, { path: "/graphql", graphql: statusOf(7) });
     await vi.waitUntil(() => set.mock.calls.some(([, ms]) => ms === 2_000), LONG_TIMEOUT);
     caller.destroy();
@@ -68,8 +76,8 @@ describe("retries of reads", () => {
     const { service, one, many } = await startBreakable(env);
     await many(150);
     service.fail(/./, reset);
-    // The circuit stays closed: most of the exchanges went well.
-    expect(counted(await inTurn(50, one))).toEqual({ UPSTREAM_UNAVAILABLE: 50 });
+    // The circuit stays closed, because most exchanges succeeded.
+    expect(counted(await inSequence(50, one))).toEqual({ UPSTREAM_UNAVAILABLE: 50 });
     const more = service.calls().length - 200;
     expect(more).toBeGreaterThanOrEqual(15);
     expect(more).toBeLessThanOrEqual(23);
