@@ -36,6 +36,8 @@ export class BoundedBuffer {
   #blocks: Buffer[] = [];
   /** Number of bytes in the last block. */
   #filled = 0;
+  /** A discarded block, for the next bytes. */
+  #spare = EMPTY;
 
   /** `account` is null if the caller of the constructor charges the bytes itself. */
   constructor(size: number, account: MemoryAccount | null, retained: "all" | "last" = "all") {
@@ -52,21 +54,22 @@ export class BoundedBuffer {
     if (this.#retained === "all" && this.total > this.#size) throw new ResponseTooLargeError(this.#size);
     this.#account?.chargeMemory(Math.min(this.total, 2 * this.#size) - kept);
     // Only its last bytes are kept.
-    if (chunk.length > this.#size) return this.#begin([chunk.subarray(-this.#size)]);
+    if (chunk.length > this.#size) return this.#begin(chunk.subarray(-this.#size));
     const [first] = this.#blocks;
-    if (!first) return this.#begin([chunk]);
+    if (!first) return this.#begin(chunk);
     // The first chunk is not a copy yet.
     if (this.#chunks === 2) {
-      this.#begin([]);
+      this.#blocks = [];
+      this.#filled = this.length = 0;
       this.#copy(first, first.length + chunk.length);
     }
     this.#copy(chunk, chunk.length);
     if (this.#retained === "last") this.#discard();
   }
 
-  #begin(blocks: [] | [Buffer]): void {
-    this.#blocks = blocks;
-    this.#filled = this.length = blocks[0]?.length ?? 0;
+  #begin(chunk: Buffer): void {
+    this.#blocks = [this.#chunks === 1 ? chunk : Buffer.from(chunk)];
+    this.#filled = this.length = chunk.length;
   }
 
   /** Copies a chunk into the last block and a new one. `room`: minimum bytes of the first block. */
@@ -80,7 +83,8 @@ export class BoundedBuffer {
       room - copied,
       Math.min(2 * Math.max(this.length, room), MAX_BLOCK_BYTES, this.#size),
     );
-    const block = Buffer.allocUnsafeSlow(bytes);
+    const block = this.#spare.length < room - copied ? Buffer.allocUnsafeSlow(bytes) : this.#spare;
+    this.#spare = EMPTY;
     this.#blocks.push(block);
     this.#filled = chunk.copy(block, 0, copied);
   }
@@ -91,6 +95,7 @@ export class BoundedBuffer {
       if (this.length - first.length < this.#size) return;
       this.#blocks.shift();
       this.length -= first.length;
+      this.#spare = first;
     }
   }
 
@@ -102,7 +107,8 @@ export class BoundedBuffer {
     const [first = EMPTY] = this.#blocks;
     if (this.#blocks.length <= 1) return this.length < first.length ? first.subarray(0, this.length) : first;
     const whole = Buffer.concat(this.#blocks, this.length);
-    this.#begin([whole]);
+    this.#blocks = [whole];
+    this.#filled = whole.length;
     return whole;
   }
 }

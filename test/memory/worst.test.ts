@@ -51,10 +51,16 @@ function startRuns() {
     created_at: at,
     values: Object.fromEntries(numbers(5).map((name) => [`m${name}`, id])),
   }));
+  const statuses = metrics.map(({ id }) => ({ id, created_at: at, status: "running" }));
+  const jobs = [{ id: 1, uuid: "j", created_at: at, node_scheduled: "node", last_status: "running" }];
+  const nodes = numbers(200).map((sequence) => ({ sequence, name: "node" }));
   return startFake(({ path }) => {
     const { pathname } = new URL(path, "http://service");
     const [, id, below] = /\/experiments\/(\d+)\/(\w*)/.exec(`${pathname}/`) ?? [];
     if (below === "metrics") return page(metrics);
+    if (below === "statuses") return page(statuses);
+    if (below === "jobs") return page(jobs);
+    if (pathname.endsWith("/cluster/")) return { json: { nodes } };
     if (id !== undefined) return { json: experiment(Number(id)) };
     return pathname.endsWith("/experiments") ? page(runs) : { json: project };
   });

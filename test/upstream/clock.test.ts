@@ -8,10 +8,11 @@ const NOON = Date.UTC(2026, 5, 1, 12);
 
 /** Sets the gateway's time zone until the test ends. The clock shows noon in UTC. */
 function stopClock(zone: string): void {
-  vi.useFakeTimers({ toFake: ["Date"], now: NOON });
+  // Not by fake timers, which anything that polls in this process would advance.
+  const now = vi.spyOn(Date, "now").mockReturnValue(NOON);
   vi.stubEnv("TZ", zone);
   onTestFinished(() => {
-    vi.useRealTimers();
+    now.mockRestore();
     vi.unstubAllEnvs();
   });
 }

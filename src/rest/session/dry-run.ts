@@ -67,7 +67,7 @@ const EMPTY_LOG = {
 };
 
 /** A time that is the same in all records. */
-const TIME = "2026-01-01T00:00:00Z";
+const MADE_UP_TIME = "2026-01-01T00:00:00Z";
 
 /** The made-up body of a response: one record with the keys of all kinds, which is also a page and a folder. */
 function bodyOf({ endpoint, path }: UpstreamRequest<unknown>, { filters, omittedInLists }: Profile) {
@@ -103,8 +103,8 @@ function bodyOf({ endpoint, path }: UpstreamRequest<unknown>, { filters, omitted
     node_scheduled: `node-${id}`,
     status: "running",
     last_status: "running",
-    created_at: TIME,
-    started_at: TIME,
+    created_at: MADE_UP_TIME,
+    started_at: MADE_UP_TIME,
     finished_at: null,
     values: {},
     ...NODE_SUMMARY,

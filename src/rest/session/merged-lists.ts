@@ -91,6 +91,8 @@ function merge<Item>(
   const items: Merged<Item>[] = [];
   let counts = slices.map(() => 0);
   const taken = [counts];
+  /** The rank of the next row of each list: computed once, because it takes a parsed time. */
+  const ranks: (number | undefined)[] = [];
   for (;;) {
     let next: (Merged<Item> & { readonly rank: number }) | null = null;
     for (const [part, { items: all, hasNext }] of slices.entries()) {
@@ -99,12 +101,13 @@ function merge<Item>(
       if (index === all.length) continue;
       // Safe: the index is below the length.
       const item = all[index] as Item;
-      const rank = rankOf(item);
+      const rank = (ranks[part] ??= rankOf(item));
       if (next === null || rank < next.rank) next = { item, part, rank };
     }
     if (next === null || items.length >= wanted) return { items, taken };
     const { item, part } = next;
     items.push({ item, part });
+    ranks[part] = undefined;
     counts = counts.with(part, (counts[part] ?? 0) + 1);
     taken.push(counts);
   }

@@ -118,6 +118,18 @@ export function offsetIn(query: Query, { parameter }: PagingBy<"offset">): numbe
 /** Maximum rows that are read if fewer were requested. A server that ignores the page size may send its whole list. */
 const MAX_UNREQUESTED_ROWS = 10_000;
 
+const cutPages = new WeakMap<readonly unknown[], readonly unknown[]>();
+
+/** The first rows of a page: one array for all that read the same page. */
+function firstRows<Item>(all: readonly Item[], count: number): readonly Item[] {
+  // Safe: they are rows of the same page.
+  const cut = cutPages.get(all) as readonly Item[] | undefined;
+  if (cut?.length === count) return cut;
+  const rows = all.slice(0, count);
+  cutPages.set(all, rows);
+  return rows;
+}
+
 /** Reads the rows from an offset on, as many as wanted if the page size can be chosen. */
 async function readFrom<At, Item>(
   session: Session,
@@ -137,7 +149,7 @@ async function readFrom<At, Item>(
   const all = isBehind ? [] : page.results;
   const most = Math.max(wanted, MAX_UNREQUESTED_ROWS);
   const isCut = size !== false && all.length > most;
-  const rows = isCut ? all.slice(0, most) : all;
+  const rows = isCut ? firstRows(all, most) : all;
   return {
     page,
     rows: areTiesSorted ? sortTies(rows, sortedBy) : rows,

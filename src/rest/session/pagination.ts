@@ -10,7 +10,7 @@ import {
 import { type List, loopError, listFingerprint, offsetIn, readStep, type PageRead } from "./page-reader.ts";
 import type { Paging } from "../api/profile.ts";
 import type { Session } from "./session.ts";
-import { areTied } from "./ties.ts";
+import { startOfLastTie } from "./ties.ts";
 
 export interface Slice<Item> {
   readonly items: readonly Item[];
@@ -200,33 +200,46 @@ export async function readLast<At, Item>(
   const wanted = cursor ? last + 1 : Math.max(last, LAST_ROWS);
   const start = await startOfLast();
   const iterator = new PageIterator(list, positionAt(start, paging), maxSize);
-  const found: { readonly item: Item; readonly position: () => ListPosition }[] = [];
+  const pages: { readonly from: number; readonly read: PageRead<Item> }[] = [];
   let count: number | null = null;
+  let length = 0;
   let end = -1;
   do {
-    const { page, rest, positionAfter } = await iterator.next(session, wanted);
-    count ??= page.count ?? null;
-    for (const [index, item] of rest.entries()) found.push({ item, position: () => positionAfter(index) });
+    const read = await iterator.next(session, wanted);
+    count ??= read.page.count ?? null;
+    pages.push({ from: length, read });
+    length += read.rest.length;
     if (cursor) end = indexOfCursor(cursor);
   } while (end === -1 && !iterator.isDone());
-  if (end === -1) end = found.length;
-  const kept = found.slice(Math.max(0, end - last), end);
-  const cursorAt = (index: number) => formatCursor(kept[index]?.position() ?? START, mark);
+  if (end === -1) end = length;
+  const first = Math.max(0, end - last);
+  const items = pages.flatMap(({ from, read }) =>
+    read.rest.slice(Math.max(0, first - from), Math.max(0, end - from)),
+  );
+  const cursorAt = (index: number) => formatCursor(positionAfter(first + index), mark);
   return {
-    items: kept.map(({ item }) => item),
+    items,
     cursorAt,
-    endCursor: () => (kept.length > 0 ? cursorAt(kept.length - 1) : null),
+    endCursor: () => (items.length > 0 ? cursorAt(items.length - 1) : null),
     hasNext: cursor !== null,
     hasPrevious: start > 0 || end > last,
     count,
     scan: null,
   };
 
+  function positionAfter(index: number): ListPosition {
+    const page = pages.findLast(({ from }) => from <= index);
+    return page ? page.read.positionAfter(index - page.from) : START;
+  }
+
   /** The index of the item of the cursor; -1 if it was not found yet. Positions with offsets are not compared: each may contain a long tie. */
   function indexOfCursor(sought: ListPosition): number {
-    if (paging.by !== "offset") return found.findIndex(({ position }) => isAt(position(), sought));
+    if (paging.by !== "offset") {
+      for (let index = 0; index < length; index++) if (isAt(positionAfter(index), sought)) return index;
+      return -1;
+    }
     const index = Math.max(0, offsetIn(sought.query, paging) + sought.skip - 1 - start);
-    return index < found.length ? index : -1;
+    return index < length ? index : -1;
   }
 
   async function startOfLast(): Promise<number> {
@@ -285,7 +298,7 @@ export class PageIterator<At, Item> {
     const step = await this.next(session, Number.POSITIVE_INFINITY);
     const { rest } = step;
     const { sortedBy } = this.#list;
-    const count = 1 + rest.findLastIndex((row) => !areTied(row, rest.at(-1), sortedBy));
+    const count = startOfLastTie(rest, sortedBy);
     const isCut = !this.isDone() && session.server.profile.paging.by === "offset";
     if (!isCut || count === 0) return step;
     this.#position = step.positionAfter(count - 1);

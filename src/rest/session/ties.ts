@@ -47,7 +47,6 @@ export const idOf = (row: unknown): number => Number(valueAt(row, "id") ?? Numbe
  */
 export function tiesIn(rows: readonly unknown[], keys: SortKeys): (last: number) => ShownTie | undefined {
   const values = new Map<number, string>();
-  let firsts: readonly number[] | null = null;
   const valuesFrom = (first: number): string => {
     const known = values.get(first) ?? valuesOf(rows[first], keys);
     values.set(first, known);
@@ -56,16 +55,31 @@ export function tiesIn(rows: readonly unknown[], keys: SortKeys): (last: number)
   return (last) => {
     const row = rows[last];
     if (!areTied(row, row, keys)) return undefined;
-    const first = (firsts ??= firstsOf(rows, keys))[last] ?? last;
+    const first = firstsOf(rows, keys)[last] ?? last;
     const ids = rows.slice(first, last + 1).map(idOf);
     return ids.every(Number.isSafeInteger) ? { values: valuesFrom(first), ids } : undefined;
   };
 }
 
-/** For each row, the index of the first row of its tie. */
-function firstsOf(rows: readonly unknown[], keys: SortKeys): number[] {
+const known = new WeakMap<
+  readonly unknown[],
+  { readonly keys: SortKeys; readonly firsts: readonly number[] }
+>();
+
+/** For each row the index of the first one of its tie. It is cached, because many fields of an operation may read the same page. */
+function firstsOf(rows: readonly unknown[], keys: SortKeys): readonly number[] {
+  const cached = known.get(rows);
+  if (cached && `${cached.keys}` === `${keys}`) return cached.firsts;
   let first = 0;
-  return rows.map((row, index) => (areTied(row, rows[index - 1], keys) ? first : (first = index)));
+  const firsts = rows.map((row, index) => (areTied(row, rows[index - 1], keys) ? first : (first = index)));
+  known.set(rows, { keys, firsts });
+  return firsts;
+}
+
+/** The index of the first row of the tie at the end of a page; the number of rows if the last one lacks a key. */
+export function startOfLastTie(rows: readonly unknown[], keys: SortKeys): number {
+  const last = rows.at(-1);
+  return areTied(last, last, keys) ? (firstsOf(rows, keys).at(-1) ?? 0) : rows.length;
 }
 
 /** Sorts the rows of each tie by their ids. Returns the same rows if there is no tie. */
