@@ -152,8 +152,21 @@ export const statusOf = (code: ErrorCode): number => ERROR_CODES[code].status;
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
 
+/**
+ * An error that is expected. It has no stack: capturing one is nearly the whole cost of an error, of which an operation may have thousands,
+ * and a stack that nobody has read keeps the receivers of its calls in memory, such as the body of a response.
+ */
+export class StacklessError extends Error {
+  constructor(message?: string, cause?: unknown) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    super(message, cause === undefined ? undefined : { cause });
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
 /** Invalid input from the caller. No command was sent upstream. The message names the argument, the expected value and the received value. */
-export class InputError extends RangeError {}
+export class InputError extends StacklessError {}
 
 export interface ErrorDetails {
   /** The reference that could not be resolved. */
@@ -169,17 +182,14 @@ export interface ErrorDetails {
 
 /**
  * A failure that callers see with its own code: a failure of the upstream service, or an exceeded limit. The message and the details are safe
- * to expose to callers. The error has no stack, like errors by `withoutStack`.
+ * to expose to callers.
  */
-export class GatewayError extends Error {
+export class GatewayError extends StacklessError {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, cause?: unknown) {
-    const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0;
-    super(message, cause === undefined ? undefined : { cause });
-    Error.stackTraceLimit = stackTraceLimit;
+    super(message, cause);
     this.code = code;
     this.details = details;
   }
@@ -191,7 +201,7 @@ export class GatewayError extends Error {
 }
 
 /** A response, or a list in a response, exceeds its limit. The same read fails again; a read of fewer items may succeed. */
-export class ResponseTooLargeError extends Error {
+export class ResponseTooLargeError extends StacklessError {
   constructor(limit: number, unit: "bytes" | "items" = "bytes") {
     super(`longer than ${limit} ${unit}`);
   }
@@ -204,12 +214,9 @@ export const isTooLarge = (error: unknown): boolean =>
 export class DeadlineError extends GatewayError {}
 
 /** The caller closed the connection before the response. */
-export class CancelledError extends Error {}
+export class CancelledError extends StacklessError {}
 
-/**
- * Creates an error without a stack. The stack of an error that is sent to a caller is never read, but capturing it is nearly the whole cost
- * of an error, and an operation may have thousands of errors.
- */
+/** Creates an error of another module without a stack, for the reasons of `StacklessError`. */
 export function withoutStack<Created extends Error>(create: () => Created): Created {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

@@ -67,8 +67,8 @@ function startRuns() {
 }
 
 /** A gateway with this heap, by default the one in the files of `deploy`. */
-async function start(heap = HEAP) {
-  const service = await startRuns();
+async function start(heap = HEAP, upstream: string | null = null) {
+  const serviceUrl = upstream ?? (await startRuns()).url;
   const env = {
     UPSTREAM_PROFILE: "polyaxon-0.4",
     UPSTREAM_RATE_LIMIT: "off",
@@ -76,7 +76,7 @@ async function start(heap = HEAP) {
     REQUEST_TIMEOUT_MS: "600000",
   };
   const program = [`--max-old-space-size=${heap}`, "--max-semi-space-size=32", mainIn(BUILT)];
-  const gateway = await startGatewayProcess(service.url, env, program);
+  const gateway = await startGatewayProcess(serviceUrl, env, program);
   onTestFinished(gateway.kill);
   return gateway;
 }
@@ -153,5 +153,35 @@ test("with the deployment heap, exports metrics of long runs with long descripti
   let bytes = 0;
   // 100 MB of 100 GB.
   for await (const chunk of response.body ?? []) if ((bytes += chunk.length) > 100_000_000) break;
+  await expectAlive();
+});
+
+/** Maximum resident memory of a process whose heap is bounded: far below the limit in the files of `deploy`, in bytes. */
+const MAX_RESIDENT = 700_000_000;
+
+test("with the deployment heap, releases responses that are too long", async () => {
+  const long = Buffer.alloc(11_000_000, " ");
+  const runs = numbers(100).map((index) => experiment(index + 2));
+  const service = await startFake(({ path }) => (response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(path.includes("/metrics") ? long : JSON.stringify(page(runs).json));
+  });
+  const { url, expectAlive } = await start(HEAP, service.url);
+  const residentBytes = async () => {
+    const text = await fetch(`${url}/metrics`).then((each) => each.text());
+    return Number(/^process_resident_memory_bytes (\d+)/m.exec(text)?.[1]);
+  };
+  const leaving = new AbortController();
+  const exports = numbers(48).map((index) =>
+    read(`${url}/export/ada.mnist/metrics.csv`, {
+      headers: { authorization: `token t${index % 8}` },
+      signal: leaving.signal,
+    }),
+  );
+  let resident = 0;
+  while (service.seen().length < 400) resident = Math.max(resident, await residentBytes());
+  leaving.abort();
+  await Promise.all(exports);
+  expect(resident).toBeLessThan(MAX_RESIDENT);
   await expectAlive();
 });

@@ -1,6 +1,6 @@
 import { type GraphQLSchema, getNamedType, isAbstractType, isObjectType } from "graphql";
 import type { FieldExtensions, SelectionNeeds, Variables } from "../../engine/field-extensions.ts";
-import { isGatewayError } from "../../errors.ts";
+import { isGatewayError, StacklessError } from "../../errors.ts";
 import type { Context } from "./context.ts";
 import { Entity } from "./refs.ts";
 import { fetchMore, isLoaded, type Resource } from "./resource.ts";
@@ -98,4 +98,4 @@ async function isUnprovenAfter(proofs: readonly Promise<boolean>[]): Promise<boo
   }
 }
 
-class NoProof extends Error {}
+class NoProof extends StacklessError {}

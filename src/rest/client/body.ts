@@ -1,9 +1,10 @@
+import { StacklessError } from "../../errors.ts";
 import { pipeline, Readable, type Transform } from "node:stream";
 import { createUnzip } from "node:zlib";
 import { BoundedBuffer, type MemoryAccount } from "../../callers/bounded-buffer.ts";
 
 /** An unsupported response: an unknown encoding, an invalid status, a protocol upgrade. */
-export class UnsupportedResponseError extends Error {}
+export class UnsupportedResponseError extends StacklessError {}
 
 type Decoder = () => Transform;
 

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import Pool from "undici/lib/dispatcher/pool.js";
-import { GatewayError } from "../../errors.ts";
+import { GatewayError, StacklessError } from "../../errors.ts";
 import { BoundedBuffer, EMPTY, IN_SHORT_CHUNKS } from "../../callers/bounded-buffer.ts";
 import { decodeBody } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
@@ -62,17 +62,17 @@ export interface StreamedResponse extends ResponseHead {
 }
 
 /** A request without a response. `wasSent` says whether the service may have received it. */
-export class TransportError extends Error {
+export class TransportError extends StacklessError {
   readonly wasSent: boolean;
 
   constructor(cause: unknown, wasSent: boolean) {
-    super("no response", { cause });
+    super("no response", cause);
     this.wasSent = wasSent;
   }
 }
 
 /** A timeout of the gateway, or the end of all consumers. */
-export class TimeoutError extends Error {}
+export class TimeoutError extends StacklessError {}
 
 /** Maximum bytes of an error body, enough for any message. */
 export const MAX_ERROR_BYTES = 64 * 1024;
