@@ -1,11 +1,10 @@
 import { useState } from "react";
-import type { Address } from "./address.ts";
-import { Chart } from "./chart.tsx";
-import { pointsOf } from "./curve.ts";
-import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
-import type { Range } from "./plot.tsx";
-import { drawingOf, Tools } from "./tools.tsx";
-import { useMetricRecords } from "./watch-metrics.ts";
+import { Brush, CartesianGrid, Line, LineChart, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
+import { type Address, replaceAddress } from "./address.ts";
+import { clock, inDigits, toggled } from "./format.ts";
+import type { ChartsFragment } from "./generated/graphql.ts";
+import { type DocumentType, type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { useLive } from "./live.tsx";
 
 const chartsFragment = graphql(`
   fragment Charts on Experiment {
@@ -27,6 +26,22 @@ const chartsFragment = graphql(`
   }
 `);
 
+const watchMetricsSubscription = graphql(`
+  subscription WatchMetrics($id: ID!, $after: String) {
+    experimentMetricRecorded(id: $id, after: $after) {
+      id
+      createdAt
+      values {
+        name
+        value
+      }
+    }
+  }
+`);
+
+type MetricRecord = DocumentType<typeof watchMetricsSubscription>["experimentMetricRecorded"];
+export type Series = NonNullable<ChartsFragment["metricSeries"]>[number];
+
 interface ChartsProps {
   readonly of: FragmentType<typeof chartsFragment>;
   readonly address: Address;
@@ -38,56 +53,194 @@ interface ChartsProps {
 export function Charts({ of, address, onChange }: ChartsProps) {
   const { id, uniqueName, isFinished, metricSeries, metrics } = readFragment(chartsFragment, of);
   const after = metrics?.pageInfo.endCursor ?? null;
-  const records = useMetricRecords({ id, after, isFinished, onFirst: onChange });
-  const [range, setRange] = useState<Range | null>(null);
-  const [isOpen, setOpen] = useState(false);
-  const drawing = drawingOf(address, "time");
-
-  const charts = (metricSeries ?? []).map(({ name, steps, times, values }) => {
-    const read = pointsOf({ steps, times, values });
-    const all = pointsOf({
-      steps: [...steps, ...records.map((_record, at) => (steps.at(-1) ?? 0) + at + 1)],
-      times: [...times, ...records.map(({ createdAt }) => createdAt)],
-      values: [...values, ...records.map((record) => valueOf(record.values, name))],
-    });
-    // An event may repeat points that were already read.
-    const since = read.at(-1)?.second ?? -1;
-    const points = [...read, ...all.slice(read.length).filter(({ second }) => second > since)];
-    return { name, curves: [{ name: uniqueName, place: 0, points }] };
+  const [records, setRecords] = useState<readonly MetricRecord[]>([]);
+  useLive({
+    query: watchMetricsSubscription,
+    of: `${id} ${after}`,
+    isOver: isFinished,
+    // Behind the last record: each once, also when the connection breaks in between.
+    variables: () => ({ id, after: records.at(-1)?.id ?? after }),
+    onEvent: ({ experimentMetricRecorded: record }) => {
+      // Without a cursor, records between the read and the subscription may be missing: reading again brings all.
+      if (after === null) onChange();
+      else setRecords((earlier) => [...earlier, record]);
+    },
   });
-  if (metricSeries && charts.length === 0) {
+  const series = (metricSeries ?? []).map(({ name, steps, times, values }) => {
+    // Records that were there when the run was read once more are in the series already.
+    const last = Date.parse(times.at(-1) ?? "");
+    const added = records.filter(({ createdAt }) => !(Date.parse(createdAt ?? "") <= last));
+    const valueIn = (record: MetricRecord) => record.values.find((each) => each.name === name)?.value ?? null;
+    return {
+      name,
+      steps: [...steps, ...added.map((_record, at) => (steps.at(-1) ?? -1) + at + 1)],
+      times: [...times, ...added.map(({ createdAt }) => createdAt)],
+      values: [...values, ...added.map(valueIn)],
+    };
+  });
+  if (metricSeries && series.length === 0)
     return <p className="empty">{isFinished ? "No metrics were recorded." : "No metrics yet."}</p>;
+  return <Curves runs={[{ name: uniqueName, series }]} address={address} />;
+}
+
+/**
+ * The exponential moving average of the values, without the bias of its beginning, as TensorBoard draws it. `weight` is the weight of the
+ * past at each step: 0 leaves the values as they are. Where downsampling left out points, the past weighs correspondingly less.
+ */
+export function smooth(steps: readonly number[], values: readonly (number | null)[], weight: number) {
+  let [average, debias, before] = [0, 0, 0];
+  return values.map((value, at) => {
+    const step = steps[at] ?? 0;
+    if (value === null) return null;
+    const past = weight ** Math.max(1, step - before);
+    before = step;
+    average = average * past + value * (1 - past);
+    debias = debias * past + 1 - past;
+    return average / debias;
+  });
+}
+
+interface Curve extends Series {
+  /** Number of the run, from which its colour follows. */
+  readonly place: number;
+}
+
+/** A row for each place of the axis, with the values of the curves there. */
+function tableOf(curves: readonly Curve[], { axis, scale, smooth: weight }: Address) {
+  const rows = new Map<number, Record<string, number | null>>();
+  for (const { place, steps, times, values } of curves) {
+    const start = Date.parse(times.find((time) => time !== null) ?? "");
+    for (const [at, value] of smooth(steps, values, Math.min(0.99, Number(weight) || 0)).entries()) {
+      const x =
+        axis === "time" ? Math.round((Date.parse(times[at] ?? "") - start) / 1_000) : (steps[at] ?? 0);
+      const shown = scale === "log" && value !== null && value <= 0 ? null : value;
+      if (Number.isFinite(x)) rows.set(x, { ...rows.get(x), x, [place]: shown });
+    }
   }
+  return [...rows.values()].toSorted((one, other) => (one["x"] ?? 0) - (other["x"] ?? 0));
+}
+
+/** A label of the axis of values: short, and different for any two ticks. */
+function tickInDigits(value: number): string {
+  const size = Math.abs(value);
+  const rounded = Number(value.toPrecision(5));
+  return size >= 1e5 || (size > 0 && size < 0.001)
+    ? rounded.toExponential().replace("+", "")
+    : String(rounded);
+}
+
+const colourOf = (place: number) => `var(--curve-${place % 7})`;
+
+interface CurvesProps {
+  /** Runs in the order of their colours. */
+  readonly runs: readonly { readonly name: string; readonly series: readonly Series[] }[];
+  readonly address: Address;
+}
+
+/** The curves of some runs, a chart a metric, drawn as the address says. The bar below a chart shows a part of its axis. */
+export function Curves({ runs, address }: CurvesProps) {
+  const { axis, scale, smooth: weight = "0" } = address;
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const metrics = [...new Set(runs.flatMap(({ series }) => series.map(({ name }) => name)))].toSorted();
+  const draw = (change: Partial<Address>) => replaceAddress({ ...address, ...change });
+  const xInWords = (x: number) => (axis === "time" ? clock(x) : String(x));
   return (
     <>
-      {charts.length > 0 && (
-        <details className="choice" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-          <summary>Axis, smoothing, scale and zoom</summary>
-          <Tools
-            of={charts.flatMap(({ curves }) => curves)}
-            address={address}
-            usual="time"
-            range={range}
-            onRange={setRange}
+      <div className="toolbar">
+        <label>
+          Over
+          <select value={axis} onChange={({ currentTarget }) => draw({ axis: currentTarget.value })}>
+            <option value="">steps</option>
+            <option value="time">time since the first value</option>
+          </select>
+        </label>
+        <label>
+          Smoothing
+          <input
+            type="range"
+            min="0"
+            max="0.99"
+            step="0.03"
+            value={weight}
+            onChange={({ currentTarget: { value } }) => draw({ smooth: value === "0" ? undefined : value })}
           />
-        </details>
+        </label>
+        <label>
+          <input
+            type="checkbox"
+            checked={scale === "log"}
+            onChange={({ currentTarget }) => draw({ scale: currentTarget.checked ? "log" : undefined })}
+          />
+          log scale
+        </label>
+      </div>
+      {runs.length > 1 && (
+        <ul className="legend" aria-label="Runs">
+          {runs.map(({ name }, place) => (
+            <li key={name}>
+              <button aria-pressed={!hidden.has(name)} onClick={() => setHidden(toggled(hidden, name))}>
+                <span className="swatch" style={{ background: colourOf(place) }} /> {name}
+              </button>
+            </li>
+          ))}
+        </ul>
       )}
-      {charts.map(({ name, curves }) => (
-        <Chart key={name} name={name} curves={curves} drawing={drawing} range={range} onRange={setRange} />
-      ))}
-      {range && !isOpen && (
-        <button className="reset" onClick={() => setRange(null)}>
-          Reset zoom
-        </button>
-      )}
+      <div className="charts">
+        {metrics.map((metric) => {
+          const curves = runs.flatMap(({ name, series }, place) => {
+            const found = series.find((each) => each.name === metric);
+            return found && !hidden.has(name) ? [{ ...found, place }] : [];
+          });
+          const last = curves.length === 1 ? curves[0]?.values.at(-1) : undefined;
+          return (
+            <figure key={metric} className="chart" aria-label={metric}>
+              <figcaption>
+                <strong>{metric}</strong> {last !== undefined && <span>{inDigits(last)}</span>}
+              </figcaption>
+              <ResponsiveContainer width="100%" height={240}>
+                <LineChart
+                  data={tableOf(curves, address)}
+                  syncId="runs"
+                  title={`${metric} over ${axis || "steps"}`}
+                >
+                  <CartesianGrid stroke="var(--line)" />
+                  <XAxis dataKey="x" type="number" domain={["dataMin", "dataMax"]} tickFormatter={xInWords} />
+                  <YAxis
+                    width={56}
+                    scale={scale === "log" ? "log" : "auto"}
+                    domain={["auto", "auto"]}
+                    tickFormatter={tickInDigits}
+                  />
+                  <Tooltip
+                    labelFormatter={(x) => xInWords(Number(x))}
+                    formatter={(value) => inDigits(Number(value))}
+                  />
+                  {curves.map(({ place }) => (
+                    <Line
+                      key={place}
+                      dataKey={String(place)}
+                      name={runs[place]?.name ?? ""}
+                      stroke={colourOf(place)}
+                      strokeDasharray={place < 7 ? "" : "6 3"}
+                      strokeWidth={2}
+                      dot={false}
+                      connectNulls
+                      isAnimationActive={false}
+                    />
+                  ))}
+                  <Brush
+                    dataKey="x"
+                    height={18}
+                    stroke="var(--soft)"
+                    fill="var(--raised)"
+                    tickFormatter={xInWords}
+                  />
+                </LineChart>
+              </ResponsiveContainer>
+            </figure>
+          );
+        })}
+      </div>
     </>
   );
 }
-
-interface Named {
-  readonly name: string;
-  readonly value: number | null;
-}
-
-const valueOf = (values: readonly Named[], name: string) =>
-  values.find((each) => each.name === name)?.value ?? null;

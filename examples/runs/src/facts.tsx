@@ -1,87 +1,99 @@
-import { type Address, hrefOf, projectOf } from "./address.ts";
-import { Code } from "./code.tsx";
-import { Duration } from "./duration.tsx";
-import { Fact, Moment } from "./fact.tsx";
-import type { Capability } from "./generated/graphql.ts";
+import { runHref } from "./address.ts";
+import { Trouble } from "./errors.tsx";
+import { textOf } from "./format.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
-import { Notes } from "./notes.tsx";
-import { parametersOf, textOf } from "./parameters.ts";
+import { useRead } from "./live.tsx";
+import { Duration, Fact, Moment } from "./parts.tsx";
 
 const factsFragment = graphql(`
   fragment Facts on Experiment {
     id
+    description
+    tags
+    status
     parameters {
       name
       value
     }
     startedAt
-    cloningStrategy
     original {
       id
       uniqueName
     }
     buildJob {
       id
-      uniqueName
+      commit
+    }
+    jobs {
+      nodes {
+        id
+        nodeScheduled {
+          id
+          name
+        }
+      }
     }
     ...Duration
-    ...Notes
   }
 `);
 
-/** Words for the origin of a run, by cloning strategy. */
-const ORIGINS: Readonly<Record<string, string>> = {
-  RESTART: "restarted from",
-  RESUME: "resumed from",
-  COPY: "copied from",
-};
-
-interface FactsProps {
-  readonly of: FragmentType<typeof factsFragment>;
-  readonly address: Address;
-  /** Capabilities of the server. */
-  readonly offered: readonly Capability[];
-}
+const failureQuery = graphql(`
+  query Failure($id: ID!) {
+    experiment(id: $id) {
+      id
+      latestStatus {
+        id
+        message
+        traceback
+      }
+    }
+  }
+`);
 
 /** The properties of a run in words and numbers. */
-export function Facts({ of, address, offered }: FactsProps) {
+export function Facts({ of }: { of: FragmentType<typeof factsFragment> }) {
   const run = readFragment(factsFragment, of);
-  const { id, parameters, startedAt, cloningStrategy, original, buildJob } = run;
+  const { id, description, tags, parameters, startedAt, original, buildJob, jobs, status } = run;
+  const machines = new Set(jobs?.nodes.flatMap(({ nodeScheduled: node }) => node?.name ?? []));
   return (
     <>
-      <Notes of={run} isTagged={offered.includes("UPDATE_TAGS")} />
+      {status === "FAILED" && <Failure id={id} />}
+      {description && <p className="hint">{description}</p>}
       <dl className="facts">
-        {Object.entries(parametersOf(parameters)).map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{textOf(value)}</dd>
-          </div>
+        {parameters?.map(({ name, value }) => (
+          <Fact key={name} name={name}>
+            {textOf(value)}
+          </Fact>
         ))}
-        <div>
-          <dt>started</dt>
-          <dd>{startedAt ? <Moment at={startedAt} /> : "not yet"}</dd>
-        </div>
-        <div>
-          <dt>duration</dt>
-          <dd>
-            <Duration of={run} />
-          </dd>
-        </div>
-        {original && (
-          <div>
-            <dt>{ORIGINS[cloningStrategy ?? ""] ?? "cloned from"}</dt>
-            <dd>
-              <a href={hrefOf({ list: projectOf(original.uniqueName), run: original.uniqueName })}>
-                {original.uniqueName}
-              </a>
-            </dd>
-          </div>
-        )}
-        <Fact name="build">
-          {buildJob && <a href={hrefOf({ ...address, build: buildJob.uniqueName })}>{buildJob.uniqueName}</a>}
+        <Fact name="tags">{tags?.join(", ")}</Fact>
+        <Fact name="started">{startedAt ? <Moment at={startedAt} /> : "not yet"}</Fact>
+        <Fact name="duration">
+          <Duration of={run} />
         </Fact>
-        <Code id={id} />
+        <Fact name="cloned from">
+          {original && <a href={runHref(original.uniqueName)}>{original.uniqueName}</a>}
+        </Fact>
+        <Fact name="commit">{buildJob?.commit?.slice(0, 8)}</Fact>
+        <Fact name="machine">{[...machines].join(", ")}</Fact>
       </dl>
     </>
+  );
+}
+
+/** Why a run failed: the message of its last status, and where its code broke off. */
+function Failure({ id }: { id: string }) {
+  const { data, error, reload } = useRead({ query: failureQuery, variables: { id } });
+  const last = data?.experiment?.latestStatus;
+  return (
+    <section className="failure" data-phase="FAILED" aria-label="Why it failed">
+      <Trouble error={error} data={data} retry={reload} />
+      <p>{last?.message}</p>
+      {last?.traceback && (
+        <details>
+          <summary>Traceback</summary>
+          <pre tabIndex={0}>{last.traceback}</pre>
+        </details>
+      )}
+    </section>
   );
 }

@@ -1,16 +1,14 @@
-import { useQuery } from "urql";
+import { useEffect, useEffectEvent, useRef } from "react";
 import { Actions } from "./actions.tsx";
 import { type Address, hrefOf } from "./address.ts";
 import { Charts } from "./charts.tsx";
-import { Downloads } from "./downloads.tsx";
 import { Trouble } from "./errors.tsx";
-import { Failure } from "./failure.tsx";
 import { Facts } from "./facts.tsx";
+import { Files } from "./files.tsx";
 import { graphql } from "./generated/index.ts";
-import { Graph } from "./graph.tsx";
-import { Loading } from "./loading.tsx";
+import { LiveBadge, useLive, useRead } from "./live.tsx";
 import { Log } from "./log.tsx";
-import { useOnChange } from "./on-change.ts";
+import { Loading } from "./parts.tsx";
 import { Status } from "./status.tsx";
 
 /** Each part says in its fragment what it shows; all of them are one request. */
@@ -22,67 +20,87 @@ const runQuery = graphql(`
     experiment(id: $id) {
       id
       status
+      isFinished
       ...Status
       ...Actions
       ...Facts
-      ...Downloads
+      ...Files
       ...Charts
-      ...Graph
     }
   }
 `);
 
+/** Each event goes into the cache, and so into every place that shows the run. */
+const watchRunSubscription = graphql(`
+  subscription WatchRun($id: ID!) {
+    runUpdated(id: $id) {
+      run {
+        id
+        isFinished
+        finishedAt
+        ...Status
+        ...Duration
+      }
+    }
+  }
+`);
+
+/** A run: its facts, and its charts, log or files. */
 export function Run({ name, address }: { name: string; address: Address }) {
-  const [{ data, error, fetching }, read] = useQuery({ query: runQuery, variables: { id: name } });
+  const { data, error, fetching, reload } = useRead({ query: runQuery, variables: { id: name } });
   const run = data?.experiment;
   const offered = data?.gateway.capabilities ?? [];
-  const reload = () => read({ requestPolicy: "network-only" });
-  // The status comes with the events of the list; with it change the jobs, the machines and what else there is.
-  useOnChange(run?.status, reload);
+  // With the status change the jobs, the machines and more.
+  const before = useRef(run?.status);
+  const onStatus = useEffectEvent(reload);
+  useEffect(() => {
+    if (before.current !== undefined && before.current !== run?.status) onStatus();
+    before.current = run?.status;
+  }, [run?.status]);
+  const { show } = address;
   return (
     <>
       <h2>
         {name} {run && <Status of={run} />}
+        {run && !run.isFinished && <Watch id={run.id} />}
       </h2>
       {!run && fetching && <Loading what={name} lines={8} />}
-      {!fetching && <Trouble error={error} data={run} retry={reload} />}
+      <Trouble error={error} data={run} retry={reload} />
       {run && (
         <>
           <Actions of={run} offered={offered} />
-          {run.status === "FAILED" && <Failure id={run.id} />}
-          <Facts of={run} address={address} offered={offered} />
-          <Views address={address} />
-          {address.show === "log" ? (
-            <Log id={run.id} name={name} />
-          ) : (
-            <>
-              <Charts of={run} address={address} onChange={reload} />
-              <Graph run={run} address={address} />
-            </>
-          )}
-          <Downloads of={run} address={address} />
+          <Facts of={run} />
+          <nav className="views" aria-label="Views of the run">
+            {[
+              { word: "Charts", view: undefined },
+              { word: "Log", view: "log" },
+              { word: "Files", view: "files" },
+            ].map(({ word, view }) => (
+              <a
+                key={word}
+                href={hrefOf({ ...address, show: view })}
+                aria-current={show === view ? "page" : undefined}
+              >
+                {word}
+              </a>
+            ))}
+          </nav>
+          {show === "log" && <Log id={run.id} name={name} />}
+          {show === "files" && <Files of={run} />}
+          {!show && <Charts of={run} address={address} onChange={reload} />}
         </>
       )}
     </>
   );
 }
 
-function Views({ address }: { address: Address }) {
-  const views = [
-    { word: "Overview", show: undefined },
-    { word: "Log", show: "log" },
-  ];
-  return (
-    <nav className="views" aria-label="Views of the run">
-      {views.map(({ word, show }) => (
-        <a
-          key={word}
-          href={hrefOf({ ...address, show })}
-          aria-current={show === address.show ? "page" : undefined}
-        >
-          {word}
-        </a>
-      ))}
-    </nav>
-  );
+function Watch({ id }: { id: string }) {
+  const state = useLive({
+    query: watchRunSubscription,
+    of: id,
+    isOver: false,
+    variables: () => ({ id }),
+    onEvent: () => {},
+  });
+  return <LiveBadge state={state} />;
 }

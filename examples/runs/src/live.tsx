@@ -1,13 +1,45 @@
 import { useEffect, useEffectEvent, useState, useSyncExternalStore } from "react";
-import { type AnyVariables, type CombinedError, type TypedDocumentNode, useClient } from "urql";
+import {
+  type AnyVariables,
+  type CombinedError,
+  type TypedDocumentNode,
+  useClient,
+  useQuery,
+  type UseQueryArgs,
+} from "urql";
 import { isPassing } from "./errors.tsx";
+
+/** Reads that failed for a reason that can pass. */
+const failed = new Set<() => void>();
+
+/** Reads again, as soon as a stream is back, what has failed meanwhile. */
+export function useRetry(error: CombinedError | undefined, read: () => void) {
+  const again = useEffectEvent(read);
+  const canPass = error !== undefined && isPassing(error);
+  useEffect(() => {
+    if (!canPass) return;
+    const act = () => again();
+    failed.add(act);
+    return () => void failed.delete(act);
+  }, [canPass]);
+}
+
+/** A query that keeps its last data while a later attempt fails, and is tried again when a stream is back. */
+export function useRead<Data, Variables extends AnyVariables>(given: UseQueryArgs<Variables, Data>) {
+  const [{ data: read, error, fetching }, execute] = useQuery<Data, Variables>(given);
+  const [kept, keep] = useState(read);
+  if (read && read !== kept) keep(read);
+  const reload = () => execute({ requestPolicy: "network-only" });
+  useRetry(error, reload);
+  return { data: read ?? kept, error: fetching ? undefined : error, fetching, reload };
+}
 
 /** Pauses before a stream is opened again, in milliseconds: doubled while it brings nothing. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 
 /** `failed`: for a reason that another attempt does not change. */
-export type LiveState = "connecting" | "live" | "waiting" | "ended" | "failed";
+type LiveState = "connecting" | "live" | "waiting" | "ended" | "failed";
 
 interface Subscription<Data, Variables extends AnyVariables> {
   readonly query: TypedDocumentNode<Data, Variables>;
@@ -47,6 +79,7 @@ export function useLive<Data, Variables extends AnyVariables>({
   useEffect(() => {
     if (!isShown) return;
     let pause = FIRST_PAUSE_MS;
+    let isBack = false;
     let stop = () => {};
 
     const fail = (error: CombinedError) => (isPassing(error) ? reopen("waiting") : setState("failed"));
@@ -56,6 +89,7 @@ export function useLive<Data, Variables extends AnyVariables>({
       stop();
       if (isLast()) return setState("ended");
       setState(next);
+      isBack = true;
       const timer = setTimeout(open, pause);
       stop = () => clearTimeout(timer);
       pause = Math.min(2 * pause, MAX_PAUSE_MS);
@@ -71,6 +105,8 @@ export function useLive<Data, Variables extends AnyVariables>({
           pause = FIRST_PAUSE_MS;
           setState("live");
           onEvent(data);
+          if (isBack) for (const again of [...failed]) again();
+          isBack = false;
         });
       stop = unsubscribe;
     };
@@ -81,4 +117,21 @@ export function useLive<Data, Variables extends AnyVariables>({
   }, [client, query, of, isShown]);
 
   return state;
+}
+
+const WORDS: Record<LiveState, string> = {
+  connecting: "connecting…",
+  live: "live",
+  waiting: "reconnecting…",
+  ended: "",
+  failed: "not live",
+};
+
+/** Whether the page follows the service by itself. */
+export function LiveBadge({ state }: { state: LiveState }) {
+  return (
+    <span className="badge" role="status" data-live={state}>
+      {WORDS[state]}
+    </span>
+  );
 }

@@ -1,0 +1,149 @@
+import {
+  type ComponentProps,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from "react";
+import { clock, momentOf } from "./format.ts";
+import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+
+/** A button that can be off for the moment. It keeps the focus, which browsers take from buttons that are `disabled`. */
+export function Button({ isOff, onClick, ...given }: ComponentProps<"button"> & { isOff: boolean }) {
+  return (
+    <button
+      {...given}
+      aria-disabled={isOff || undefined}
+      onClick={(event) => (isOff ? event.preventDefault() : onClick?.(event))}
+    />
+  );
+}
+
+/** Holds the place of something that is being read. */
+export function Loading({ what, lines = 3 }: { what: string; lines?: number }) {
+  return (
+    <div className="loading" role="status">
+      <span className="visually-hidden">Loading {what}…</span>
+      {Array.from({ length: lines }, (_, line) => (
+        <div key={line} />
+      ))}
+    </div>
+  );
+}
+
+/** A fact with its name; nothing where the service has none. */
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  if (children === null || children === undefined || children === "") return null;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+export const Moment = ({ at }: { at: string }) => <time dateTime={at}>{momentOf(at)}</time>;
+
+/** A menu over the page: the browser closes it on Escape or a press beside it, and returns the focus. */
+export function Menu({ label, children }: { label: ReactNode; children: ReactNode }) {
+  const id = useId();
+  return (
+    <div className="menu">
+      <button type="button" popoverTarget={id}>
+        {label}
+      </button>
+      <div id={id} popover="auto" className="panel">
+        {children}
+      </div>
+    </div>
+  );
+}
+
+interface ConfirmProps {
+  /** `showModal()` asks. The browser keeps the focus inside, closes on Escape, and returns the focus. */
+  readonly question: RefObject<HTMLDialogElement | null>;
+  readonly title: string;
+  readonly act: string;
+  readonly onYes: () => void;
+  readonly children: ReactNode;
+}
+
+/** Asks before something is done that cannot be undone. */
+export function Confirm({ question, title, act, onYes, children }: ConfirmProps) {
+  const id = useId();
+  return (
+    <dialog ref={question} aria-labelledby={id} className="panel">
+      <form method="dialog">
+        <h2 id={id}>{title}</h2>
+        <p>{children}</p>
+        <div className="choices">
+          <button>Cancel</button>
+          <button className="danger" onClick={onYes}>
+            {act}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+/** Focuses a part that opened when the link that was followed is gone or hidden: keyboards go on from there. */
+export function useFocusWhenLost(opened: RefObject<HTMLElement | null>, name: string) {
+  useEffect(() => {
+    const { activeElement } = document;
+    if (activeElement === document.body || !activeElement?.checkVisibility()) opened.current?.focus();
+  }, [opened, name]);
+}
+
+/** A page of its own: with its title, and the focus when it opens. */
+export function Sheet({ name, children }: { name: string; children: ReactNode }) {
+  const main = useRef<HTMLElement>(null);
+  useFocusWhenLost(main, name);
+  return (
+    <main className="sheet" ref={main} tabIndex={-1}>
+      <title>{`${name} – Runs`}</title>
+      {children}
+    </main>
+  );
+}
+
+const durationFragment = graphql(`
+  fragment Duration on Trackable {
+    id
+    phase
+    durationSeconds
+  }
+`);
+
+/**
+ * Start times of active runs by the clock of this machine, by run. A cached duration may be much older than its display, so the earliest
+ * start time is the right one.
+ */
+const begun = new Map<string, number>();
+
+/** The time, updated every second while somebody needs it. */
+function useNow(isNeeded: boolean): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!isNeeded) return;
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [isNeeded]);
+  return now;
+}
+
+/** The duration of a run. While the run is active, it advances by the clock of this machine between two responses. */
+export function Duration({ of }: { of: FragmentType<typeof durationFragment> }) {
+  const { id, phase, durationSeconds } = readFragment(durationFragment, of);
+  const isActive = phase === "ACTIVE" && durationSeconds !== null;
+  const now = useNow(isActive);
+  if (!isActive) {
+    begun.delete(id);
+    return clock(durationSeconds);
+  }
+  const start = Math.min(Date.now() - durationSeconds * 1_000, begun.get(id) ?? Number.POSITIVE_INFINITY);
+  begun.set(id, start);
+  return clock(Math.max(durationSeconds, (now - start) / 1_000));
+}
