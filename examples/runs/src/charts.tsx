@@ -5,6 +5,7 @@ import { clock, inDigits, toggled } from "./format.ts";
 import type { ChartsFragment } from "./generated/graphql.ts";
 import { type DocumentType, type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { useLive } from "./live.tsx";
+import { smooth } from "./smooth.ts";
 
 const chartsFragment = graphql(`
   fragment Charts on Experiment {
@@ -81,23 +82,6 @@ export function Charts({ of, address, onChange }: ChartsProps) {
   if (metricSeries && series.length === 0)
     return <p className="empty">{isFinished ? "No metrics were recorded." : "No metrics yet."}</p>;
   return <Curves runs={[{ name: uniqueName, series }]} address={address} />;
-}
-
-/**
- * The exponential moving average of the values, without the bias of its beginning, as TensorBoard draws it. `weight` is the weight of the
- * past at each step: 0 leaves the values as they are. Where downsampling left out points, the past weighs correspondingly less.
- */
-export function smooth(steps: readonly number[], values: readonly (number | null)[], weight: number) {
-  let [average, debias, before] = [0, 0, 0];
-  return values.map((value, at) => {
-    const step = steps[at] ?? 0;
-    if (value === null) return null;
-    const past = weight ** Math.max(1, step - before);
-    before = step;
-    average = average * past + value * (1 - past);
-    debias = debias * past + 1 - past;
-    return average / debias;
-  });
 }
 
 interface Curve extends Series {

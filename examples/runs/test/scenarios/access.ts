@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import { hasBrowser } from "../../../../test/support/browser.ts";
+import { looksWell } from "../axe.ts";
+import { openAt, rowOf } from "../page.ts";
+
+const PHONE = { width: 390, height: 844 };
+
+test.runIf(hasBrowser).each([
+  ["start", "", "All runs of ada.mnist"],
+  ["list", "#list=ada.mnist.1&sort=metric.loss&filter=lr>0.01", "16 runs."],
+  ["groups", "#list=ada.mnist.1&group=parameter.lr&pin=metric.loss", "lr 0.026"],
+  ["run", "#list=ada.mnist.1&run=ada.mnist.1.10", "Charts"],
+  ["log", "#list=ada.mnist.1&run=ada.mnist.1.10&show=log", "epoch"],
+  ["files", "#list=ada.mnist.1&run=ada.mnist.1.10&show=files", "Download outputs"],
+  ["compare", "#list=ada.mnist&compare=ada.mnist.1.44,ada.mnist.42", "2 runs compared"],
+  ["matters", "#list=ada.mnist.1&matters=loss", "spread between groups"],
+  ["archive", "#archive=all", "Nothing is archived."],
+])("the page %s is accessible in every size and mode", async (name, hash, shown) => {
+  const opened = await openAt(hash);
+  await opened.page.getByText(shown).or(opened.page.getByLabel(shown)).first().waitFor();
+  await looksWell(opened, name);
+});
+
+test.runIf(hasBrowser)("menus and dialogs fit a phone and a window at 200 %", async () => {
+  const { page } = await openAt("#list=ada.mnist.1", { viewport: PHONE, hasTouch: true });
+  for (const size of [PHONE, { width: 640, height: 400 }]) {
+    await page.setViewportSize(size);
+    await page.evaluate(`location.hash = "#list=ada.mnist.1"`);
+    await page.getByRole("button", { name: "Filter, groups and columns" }).waitFor();
+    if (!(await page.getByRole("button", { name: "Columns" }).isVisible()))
+      await page.getByRole("button", { name: "Filter, groups and columns" }).tap();
+    for (const name of ["Columns", "Views", "Export"]) {
+      await page.getByRole("button", { name, exact: true }).tap();
+      const box = await page.locator(":popover-open").boundingBox();
+      expect(box?.x).toBeGreaterThanOrEqual(0);
+      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(size.width);
+      await page.keyboard.press("Escape");
+    }
+    await page.evaluate(`location.hash = "#list=ada.mnist.1&run=ada.mnist.1.28"`);
+    await page.getByRole("button", { name: "New run" }).tap();
+    const dialog = page.getByRole("dialog");
+    expect(await dialog.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    await dialog.getByRole("button", { name: "Cancel" }).tap();
+  }
+});
+
+test.runIf(hasBrowser)("the page is used by keyboard alone", async () => {
+  const { page } = await openAt("");
+  const { keyboard } = page;
+  const focused = page.locator(":focus");
+  /** Presses Tab until something with this name has the focus. */
+  const tabTo = async (name: string) => {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await keyboard.press("Tab");
+      const text = await focused.evaluate(
+        (element) => element.getAttribute("aria-label") ?? element.textContent,
+      );
+      if (text?.startsWith(name)) return;
+    }
+    throw new Error(`expected ${name} within 60 stops, got others`);
+  };
+  await page.getByRole("link", { name: "ada.mnist.1" }).waitFor();
+  await tabTo("ada.mnist.1");
+  await keyboard.press("Enter");
+  await rowOf(page, "ada.mnist.1.46").waitFor();
+  await tabTo("loss");
+  await keyboard.press("Enter");
+  await page.getByText("Runs without loss are left out.").waitFor();
+  await tabTo("ada.mnist.1.");
+  const first = await focused.innerText();
+  await keyboard.press("ArrowDown");
+  expect(await focused.innerText()).not.toBe(first);
+  await keyboard.press("ArrowUp");
+  expect(await focused.innerText()).toBe(first);
+  await keyboard.press("Enter");
+  await page.getByRole("heading", { name: first }).waitFor();
+  await tabTo("Files");
+  await keyboard.press("Enter");
+  await page.getByRole("button", { name: "Download outputs" }).waitFor();
+});
+
+test.runIf(hasBrowser)("a phone shows the list or the run, with large targets", async () => {
+  const { page } = await openAt("#list=ada.mnist.1", { viewport: PHONE, hasTouch: true });
+  await rowOf(page, "ada.mnist.1.44").tap();
+  await page.getByRole("heading", { name: "ada.mnist.1.44" }).waitFor();
+  expect(await page.getByRole("table").isVisible()).toBe(false);
+  for (const button of await page.getByRole("button").all())
+    if (await button.isVisible()) expect((await button.boundingBox())?.height).toBeGreaterThanOrEqual(40);
+  await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "ada.mnist.1" }).tap();
+  await page.getByRole("table").waitFor();
+});

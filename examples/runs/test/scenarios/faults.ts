@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+import { hasBrowser } from "../../../../test/support/browser.ts";
+import { columnOf, expectSoon, linesOf, openAt, rowOf, signIn } from "../page.ts";
+
+const GROUP = "#list=ada.mnist.1";
+
+test.runIf(hasBrowser).each([
+  { what: "a column that the page sorts", click: "status", label: "status", first: "created" },
+  { what: "a column that the service sorts", click: "loss", label: "loss", first: "0.1055" },
+])("without the gateway, a click on $what keeps the rows", async ({ click, label, first }) => {
+  const { page, pollUntil, breakConnections } = await openAt(GROUP);
+  await pollUntil(page.getByText("live", { exact: true }));
+  const before = await linesOf(page);
+  await page.route("**/graphql", (route) => route.abort());
+  breakConnections();
+  await page.getByRole("columnheader").getByRole("link", { name: click }).click();
+  await page.getByRole("alert").getByText("The gateway cannot be reached.").waitFor();
+  expect((await linesOf(page)).length).toBe(before.length);
+  // Back again, the stream is opened by itself, and then everything else is read.
+  await page.unroute("**/graphql");
+  await pollUntil(page.getByText("live", { exact: true }));
+  await expectSoon(() => page.getByRole("alert").filter({ hasText: /./ }).count()).toBe(0);
+  await expectSoon(async () => (await columnOf(page, label))[0]).toBe(first);
+});
+
+test.runIf(hasBrowser)("everything that failed reads itself again when the stream is back", async () => {
+  const { page, pollUntil, breakConnections } = await openAt(GROUP);
+  await pollUntil(page.getByText("live", { exact: true }));
+  await page.route("**/graphql", (route) => route.abort());
+  breakConnections();
+  await page.getByRole("link", { name: "ada.mnist.1.10" }).click();
+  const run = page.getByRole("region", { name: "ada.mnist.1.10" });
+  await run.getByText("The gateway cannot be reached.").waitFor();
+  await page.getByLabel("Group by").selectOption("user");
+  await page.unroute("**/graphql");
+  await pollUntil(run.getByRole("heading", { name: "ada.mnist.1.10 succeeded" }));
+  await expectSoon(() => page.getByRole("alert").filter({ hasText: /./ }).count()).toBe(0);
+});
+
+test.runIf(hasBrowser)("a part that failed is read again by a button", async () => {
+  const { page } = await openAt("");
+  for (const [act, shown] of [
+    [() => page.getByRole("link", { name: "ada.mnist.1" }).click(), rowOf(page, "ada.mnist.1.44")],
+    [
+      () => rowOf(page, "ada.mnist.1.28").click(),
+      page.getByRole("heading", { name: "ada.mnist.1.28 succeeded" }),
+    ],
+    [() => page.getByRole("link", { name: "Log" }).click(), page.getByRole("log")],
+    [
+      () => page.getByRole("link", { name: "Files" }).click(),
+      page.getByRole("button", { name: "Download README" }).or(page.getByText("Download").nth(2)),
+    ],
+  ] as const) {
+    await page.route("**/graphql", (route) => route.abort());
+    await act();
+    await page.getByText("The gateway cannot be reached.").first().waitFor();
+    await page.unroute("**/graphql");
+    await page.getByRole("button", { name: "Try again" }).last().click();
+    await shown.first().waitFor();
+  }
+});
+
+test.runIf(hasBrowser)("an ended session returns to sign-in, after a click or by itself", async () => {
+  const { page, ask, pollUntil } = await openAt(GROUP, { user: "grace" });
+  const ended = page.getByText("Your session has ended.");
+  const remove = (user: string) => ask(`mutation { deleteUser(username: "${user}") { deletedId } }`);
+  await rowOf(page, "ada.mnist.1.46").waitFor();
+  await remove("grace");
+  await rowOf(page, "ada.mnist.1.46").click();
+  await ended.waitFor();
+  await signIn(page, "linus");
+  await page.getByText("live", { exact: true }).or(page.getByText("connecting…")).first().waitFor();
+  await remove("linus");
+  await pollUntil(ended);
+  expect(await page.getByRole("table").count()).toBe(0);
+});
+
+test.runIf(hasBrowser).each([
+  { hash: "#list=ada.mnist.99", says: "There is no such record. NOT_FOUND" },
+  {
+    hash: "#list=..%2F",
+    says: "Something in the address of this page, or in a field, is not understood. BAD_USER_INPUT",
+  },
+  { hash: "#list=ada.mnist&run=ada.mnist.9999", says: "There is no such record. NOT_FOUND" },
+])("the address $hash is answered in words", async ({ hash, says }) => {
+  const { page } = await openAt(hash);
+  await page.getByRole("alert").filter({ hasText: says }).first().waitFor();
+  expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+});
+
+test.runIf(hasBrowser)("a server without lists says so, and offers no filter", async () => {
+  const { page } = await openAt(GROUP, { profile: "document" });
+  await page.getByText("Which learning rate, which dropout, which activation?").waitFor();
+  await page.getByRole("alert").getByText("CAPABILITY_UNAVAILABLE").waitFor();
+  expect(await page.getByRole("search").count()).toBe(0);
+});
+
+test.runIf(hasBrowser)("a status that only a newer gateway knows is shown", async () => {
+  const { page } = await openAt("");
+  await page.route("**/graphql", async (route) => {
+    // A stream cannot be read as a whole.
+    if (route.request().postDataJSON().query.startsWith("subscription")) return route.abort();
+    const response = await route.fetch();
+    const body = (await response.text())
+      .replaceAll('"RUNNING"', '"FAST_ASLEEP"')
+      .replaceAll('"ACTIVE"', '"IDLE"');
+    return route.fulfill({ response, body });
+  });
+  await page.getByRole("link", { name: "ada.mnist.1" }).click();
+  await rowOf(page, "ada.mnist.1.44").getByText("fast asleep").waitFor();
+});

@@ -1,0 +1,237 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { hasBrowser } from "../../../../test/support/browser.ts";
+import { addressOf, columnOf, expectSoon, headingsOf, linesOf, openAt, rowOf } from "../page.ts";
+
+const GROUP = "#list=ada.mnist.1";
+const column = (page: Page, name: string) => page.getByRole("columnheader", { name, exact: true });
+
+const LOSSES = `{ group(id: "ada.mnist.1") { experiments(first: 100) { nodes {
+  parameter(name: "lr") { value } latestMetric(name: "loss") { value }
+} } } }`;
+
+interface Losses {
+  readonly group: {
+    readonly experiments: {
+      readonly nodes: readonly {
+        readonly parameter: { readonly value: number };
+        readonly latestMetric: { readonly value: number } | null;
+      }[];
+    };
+  };
+}
+
+/** Mean and deviation in words, computed without the page. */
+function spreadOf(values: readonly number[]): string {
+  const mean = values.reduce((sum, each) => sum + each, 0) / values.length;
+  const deviation = Math.sqrt(
+    values.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (values.length - 1),
+  );
+  return `${mean.toFixed(4)} ± ${deviation.toFixed(4)}`;
+}
+
+test.runIf(hasBrowser)("a group of runs shows mean and spread, and unfolds by a click", async () => {
+  const { page, ask } = await openAt(GROUP);
+  await page.getByLabel("Group by").selectOption("lr");
+  const group = page.getByRole("button", { name: "lr 0.026" });
+  await group.waitFor();
+  expect(await columnOf(page, "lr")).toEqual(["0.001", "0.026", "0.051", "0.076", "0.101"]);
+  const { data } = await ask<Losses, object>(LOSSES);
+  const losses = data.group.experiments.nodes.flatMap(({ parameter, latestMetric }) =>
+    parameter.value === 0.026 && latestMetric ? latestMetric.value : [],
+  );
+  await rowOf(page, "0.026").getByText(spreadOf(losses)).waitFor();
+  await rowOf(page, "0.026").getByText("2 values").waitFor();
+
+  await group.click();
+  expect((await linesOf(page)).length).toBe(5 + 5);
+  await page.keyboard.press("Enter");
+  await expectSoon(async () => (await linesOf(page)).length).toBe(5);
+  await column(page, "loss").getByRole("link").click();
+  await expectSoon(() => columnOf(page, "lr")).toEqual(["0.026", "0.051", "0.076", "0.101", "0.001"]);
+});
+
+test.runIf(hasBrowser).each([
+  { by: "tags", first: "candidate, cnn" },
+  { by: "user", first: "ada" },
+  { by: "status", first: "FAILED" },
+])("runs group by $by", async ({ by, first }) => {
+  const { page } = await openAt(`#list=ada.mnist&group=${by}`);
+  await page.getByRole("button", { name: `${by} ${first}` }).click();
+  await page
+    .getByRole("link", { name: /^ada\.mnist\./ })
+    .nth(2)
+    .waitFor();
+  await page.getByLabel("then by").selectOption("activation");
+  await page.getByRole("button", { name: "activation relu" }).waitFor();
+  expect(addressOf(page)["group"]).toBe(`${by},parameter.activation`);
+});
+
+test.runIf(hasBrowser)("columns are added, moved, pinned and removed", async () => {
+  const { page } = await openAt(GROUP);
+  await column(page, "lr").waitFor();
+  expect(await headingsOf(page)).toEqual([
+    "status",
+    "activation",
+    "dropout",
+    "lr",
+    "accuracy",
+    "loss",
+    "duration",
+  ]);
+  await column(page, "loss").getByRole("link").dragTo(column(page, "activation"));
+  await expectSoon(async () => (await headingsOf(page)).slice(0, 3)).toEqual([
+    "status",
+    "loss",
+    "activation",
+  ]);
+
+  await page.getByRole("button", { name: "Columns" }).click();
+  const menu = page.getByRole("list", { name: "Columns" });
+  for (const name of ["user", "started", "finished"]) await menu.getByLabel(name, { exact: true }).check();
+  await menu.getByLabel("parameter dropout").uncheck();
+  await menu.getByRole("button", { name: "Move lr to the left" }).press("Enter");
+  await menu.getByRole("button", { name: "Pin accuracy" }).click();
+  await page.keyboard.press("Escape");
+  const expected = [
+    "accuracy",
+    "status",
+    "loss",
+    "lr",
+    "activation",
+    "duration",
+    "user",
+    "started",
+    "finished",
+  ];
+  await expectSoon(() => headingsOf(page)).toEqual(expected);
+
+  await column(page, "finished").scrollIntoViewIfNeeded();
+  const { x = 0 } = (await column(page, "accuracy").boundingBox()) ?? {};
+  const name = await page.getByRole("columnheader").first().boundingBox();
+  expect(x).toBeCloseTo((name?.x ?? 0) + (name?.width ?? 0), 0);
+  await page.reload();
+  await expectSoon(() => headingsOf(page)).toEqual(expected);
+});
+
+test.runIf(hasBrowser)("a view is saved by a name, and its address shows it elsewhere", async () => {
+  const { page, address } = await openAt(`${GROUP}&sort=metric.loss&group=parameter.lr`);
+  const views = () => page.getByRole("button", { name: /^View/ }).click();
+  await views();
+  await page.getByLabel("Name of this view").fill("by rate");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "View: by rate" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Group by").selectOption("nothing");
+  await page.getByRole("button", { name: "View: by rate (changed)" }).waitFor();
+  await page.goto(`${address}${GROUP}`);
+  await page.reload();
+  await views();
+  await page.getByRole("list", { name: "Views" }).getByRole("link", { name: "by rate" }).click();
+  await page.getByRole("button", { name: "lr 0.026" }).waitFor();
+  expect(addressOf(page)).toEqual({
+    list: "ada.mnist.1",
+    sort: "metric.loss",
+    group: "parameter.lr",
+    view: "by rate",
+  });
+
+  // Another browser knows no names, and the address has all of the view.
+  await page.evaluate("localStorage.clear()");
+  await page.reload();
+  await page.getByRole("button", { name: "View: by rate", exact: true }).waitFor();
+  await page.getByRole("button", { name: "lr 0.026" }).waitFor();
+});
+
+/** Sends lists of as many runs, made of the first one that the gateway sends. */
+const multiply = (page: Page, total: number) =>
+  page.route("**/graphql", async (route) => {
+    const { operationName, variables } = route.request().postDataJSON();
+    if (operationName !== "Runs") return route.fallback();
+    const response = await route.fetch({
+      postData: { ...route.request().postDataJSON(), variables: { ...variables, first: 1, after: null } },
+    });
+    const body = await response.json();
+    const { experiments } = body.data.project;
+    const from = Number(variables.after ?? 0);
+    const to = Math.min(total, from + variables.first);
+    const [run] = experiments.nodes;
+    experiments.nodes = Array.from({ length: to - from }, (_, at) => {
+      const number = total - from - at;
+      return {
+        ...run,
+        id: `run ${number}`,
+        uniqueName: `ada.mnist.1.${number}`,
+        description: `seed ${number % 3}`,
+      };
+    });
+    experiments.totalCount = total;
+    experiments.pageInfo = { ...experiments.pageInfo, hasNextPage: to < total, endCursor: String(to) };
+    return route.fulfill({ json: body });
+  });
+
+test.runIf(hasBrowser).each([1_000, 10_000])("of %i runs, only rows in view are drawn", async (total) => {
+  const { page, sent } = await openAt("", {});
+  await multiply(page, total);
+  await page.evaluate(`location.hash = "${GROUP}"`);
+  const words = total.toLocaleString("en");
+  await page.getByText(`100 of ${words} runs are loaded.`).waitFor();
+  expect((await linesOf(page)).length).toBeLessThan(50);
+  const scroll = page.locator(".table");
+  await scroll.hover();
+  for (const loaded of [200, 300]) {
+    await scroll.evaluate((element) => element.scrollTo({ top: element.scrollHeight }));
+    await page.getByText(`${loaded} of ${words} runs are loaded.`).waitFor();
+  }
+  sent();
+  // A group needs all of them.
+  await page.getByLabel("Group by").selectOption("description");
+  await page.getByText(`${words} runs.`, { exact: true }).waitFor();
+  expect(sent().length).toBeLessThan(25);
+  await page.getByRole("button", { name: "description seed 0" }).click();
+  await scroll.evaluate((element) => element.scrollTo({ top: 6_000 }));
+  await expectSoon(async () => (await linesOf(page))[9]?.[0]).toMatch(/^ada\.mnist\.1\.\d+$/);
+  expect((await linesOf(page)).length).toBeLessThan(50);
+});
+
+test.runIf(hasBrowser)("a column sorts both ways, then newest first again", async () => {
+  const { page } = await openAt(GROUP);
+  for (const [label, first] of [
+    ["loss", "ascending"],
+    ["accuracy", "descending"],
+    ["lr", "ascending"],
+    ["duration", "ascending"],
+  ] as const) {
+    const heading = column(page, label);
+    const orders =
+      first === "ascending" ? ["ascending", "descending", null] : ["descending", "ascending", null];
+    for (const order of orders) {
+      await heading.getByRole("link").click();
+      await expectSoon(() => heading.getAttribute("aria-sort")).toBe(order);
+      await expectSoon(() => page.getByRole("table").getAttribute("aria-busy")).toBe("false");
+      const values = (await columnOf(page, label))
+        .filter((value) => value !== "–")
+        .map((value) => inNumber(value ?? ""));
+      const sorted = values.toSorted((a, b) => (order === "descending" ? b - a : a - b));
+      if (order) expect(values).toEqual(sorted);
+    }
+  }
+});
+
+/** A number, or a duration such as `1:02:03`. */
+const inNumber = (text: string) => text.split(":").reduce((sum, part) => 60 * sum + Number(part), 0);
+
+test.runIf(hasBrowser)("a list is exported as it is filtered", async () => {
+  const { page } = await openAt(`${GROUP}&filter=status:failed`);
+  await page.getByText("3 runs.", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Export" }).click();
+  const saving = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Runs as CSV" }).click();
+  const saved = await saving;
+  expect(saved.suggestedFilename()).toBe("ada.mnist.1.runs.csv");
+  const text = await new Response((await saved.createReadStream()) as never).text();
+  expect(text.match(/ada\.mnist\.1\.\d+/g)?.toSorted()).toEqual(
+    expect.arrayContaining(["ada.mnist.1.12", "ada.mnist.1.20", "ada.mnist.1.27"]),
+  );
+  expect(text.trim().split("\r\n")).toHaveLength(4);
+});
