@@ -196,6 +196,9 @@ export function Curves({ runs, address }: CurvesProps) {
                     tickFormatter={tickInDigits}
                   />
                   <Tooltip
+                    contentStyle={{ background: "var(--panel)", borderColor: "var(--line)" }}
+                    itemStyle={{ color: "inherit" }}
+
                     labelFormatter={(x) => xInWords(Number(x))}
                     formatter={(value) => inDigits(Number(value))}
                   />

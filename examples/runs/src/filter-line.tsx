@@ -85,7 +85,6 @@ export function FilterLine({ address, names, onFocus }: FilterLineProps) {
     items: [...items],
     inputValue: text,
     selectedItem: null,
-    onInputValueChange: ({ inputValue }) => setText(inputValue),
     // A property, and a parameter or a metric, go on with a value.
     onSelectedItemChange: ({ selectedItem }) => selectedItem !== null && setText(selectedItem),
     stateReducer: (_state, { type, changes }) =>
@@ -110,6 +109,8 @@ export function FilterLine({ address, names, onFocus }: FilterLineProps) {
         <input
           {...getInputProps({
             onFocus,
+            // At once: downshift tells of it only after the next frame, when a second key may have been pressed.
+            onChange: ({ currentTarget }) => setText(currentTarget.value),
             onKeyDown: ({ key, currentTarget }) => {
               if (key === "Enter" && highlightedIndex < 0) currentTarget.form?.requestSubmit();
             },

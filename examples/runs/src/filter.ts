@@ -135,7 +135,15 @@ export function completionsOf(line: string, names: Names | undefined): readonly 
       "user:": users.map(quoted),
     }[before] ?? (parameters[parameter] ?? []).map(quoted);
   const wanted = plain(typed).toLowerCase();
+  const startsRight = (each: string) =>
+    Number(
+      plain(each)
+        .replace(/^(?:metric|parameter)\./, "")
+        .toLowerCase()
+        .startsWith(wanted),
+    );
   return found
     .filter((each) => plain(each).toLowerCase().includes(wanted) && each !== typed)
+    .toSorted((one, other) => startsRight(other) - startsRight(one))
     .map((each) => `${start}${before}${each}`);
 }

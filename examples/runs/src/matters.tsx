@@ -49,7 +49,7 @@ function breakdownsOf(parameters: readonly string[]): string {
         { metrics { name count mean standardDeviation } }`,
   );
   return `query Breakdowns($project: ID!, $filter: RunFilter, $metric: String!) {
-    project(id: $project) { id experiments(first: 1, filter: $filter) { summary { ${fields.join(" ")} } } }
+    project(id: $project) { id experiments(first: 1, filter: $filter) { summary { ${fields.join(" ") || "__typename"} } } }
   }`;
 }
 

@@ -139,7 +139,7 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
                 <th scope="row" className="pinned" style={{ paddingLeft: 10 + 16 * row.depth }}>
                   <input
                     type="checkbox"
-                    aria-label={`Select ${isGrouped ? `the runs with ${row.groupingColumnId} ${String(row.groupingValue)}` : run.uniqueName}`}
+                    aria-label={`Select ${isGrouped ? `${many(names.length)} with ${groupOf(row)}` : run.uniqueName}`}
                     checked={names.every(({ id }) => selected.has(id))}
                     onChange={({ target }) => select(names, target.checked)}
                   />
@@ -147,7 +147,7 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
                     <button
                       className="plain"
                       aria-expanded={row.getIsExpanded()}
-                      aria-label={`${labelOf(row.groupingColumnId ?? "")} ${String(row.groupingValue)}`}
+                      aria-label={`${many(names.length)} with ${groupOf(row)}`}
                       onClick={() => row.toggleExpanded()}
                     >
                       {many(names.length)}
@@ -187,6 +187,9 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
     </div>
   );
 }
+
+const groupOf = ({ groupingColumnId, groupingValue }: Row<typeof features, Run>) =>
+  `${labelOf(groupingColumnId ?? "")} ${String(groupingValue)}`;
 
 /** The cell of a group: the value that makes it, or the spread of its runs. */
 const inGroup = (row: Row<typeof features, Run>, id: string) =>

@@ -187,10 +187,14 @@ export function useRuns({ list, filter, order, isAll, maxPageSize, isReady }: Wa
   const reload = () => read(isOld ? 0 : FRESH, isOld ? FIRST : FIRST - 1, null);
   const retry = () => (isOld || pages.size === 0 || !hasMore ? reload() : readMore());
   useRetry(error, retry);
+  // Lists that are read again no longer have them.
+  const gone = runs.filter(({ isArchived }) => isArchived).length;
+  const [archived, setArchived] = useState(0);
+  if (gone > archived) setArchived(gone);
   return {
     runs: runs.filter(({ isArchived }) => !isArchived),
     /** How many runs of the list were archived while they were shown. */
-    archived: runs.filter(({ isArchived }) => isArchived).length,
+    archived,
     totalCount: (fresh ?? pages.get(0))?.totalCount ?? null,
     isRead: pages.size > 0,
     isOld,

@@ -7,41 +7,38 @@ const PHONE = { width: 390, height: 844 };
 
 test.runIf(hasBrowser).each([
   ["start", "", "All runs of ada.mnist"],
-  ["list", "#list=ada.mnist.1&sort=metric.loss&filter=lr>0.01", "16 runs."],
-  ["groups", "#list=ada.mnist.1&group=parameter.lr&pin=metric.loss", "lr 0.026"],
+  ["list", "#list=ada.mnist.1&sort=metric.loss&filter=lr>0.01", "Runs without loss"],
+  ["groups", "#list=ada.mnist.1&group=parameter.lr&pin=metric.loss", "lr"],
   ["run", "#list=ada.mnist.1&run=ada.mnist.1.10", "Charts"],
   ["log", "#list=ada.mnist.1&run=ada.mnist.1.10&show=log", "epoch"],
   ["files", "#list=ada.mnist.1&run=ada.mnist.1.10&show=files", "Download outputs"],
   ["compare", "#list=ada.mnist&compare=ada.mnist.1.44,ada.mnist.42", "2 runs compared"],
   ["matters", "#list=ada.mnist.1&matters=loss", "spread between groups"],
-  ["archive", "#archive=all", "Nothing is archived."],
+  ["archive", "#archive=all", "Archived runs of all projects"],
 ])("the page %s is accessible in every size and mode", async (name, hash, shown) => {
   const opened = await openAt(hash);
   await opened.page.getByText(shown).or(opened.page.getByLabel(shown)).first().waitFor();
   await looksWell(opened, name);
 });
 
-test.runIf(hasBrowser)("menus and dialogs fit a phone and a window at 200 %", async () => {
-  const { page } = await openAt("#list=ada.mnist.1", { viewport: PHONE, hasTouch: true });
-  for (const size of [PHONE, { width: 640, height: 400 }]) {
-    await page.setViewportSize(size);
-    await page.evaluate(`location.hash = "#list=ada.mnist.1"`);
-    await page.getByRole("button", { name: "Filter, groups and columns" }).waitFor();
-    if (!(await page.getByRole("button", { name: "Columns" }).isVisible()))
-      await page.getByRole("button", { name: "Filter, groups and columns" }).tap();
-    for (const name of ["Columns", "Views", "Export"]) {
-      await page.getByRole("button", { name, exact: true }).tap();
-      const box = await page.locator(":popover-open").boundingBox();
-      expect(box?.x).toBeGreaterThanOrEqual(0);
-      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(size.width);
-      await page.keyboard.press("Escape");
-    }
-    await page.evaluate(`location.hash = "#list=ada.mnist.1&run=ada.mnist.1.28"`);
-    await page.getByRole("button", { name: "New run" }).tap();
-    const dialog = page.getByRole("dialog");
-    expect(await dialog.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
-    await dialog.getByRole("button", { name: "Cancel" }).tap();
+test.runIf(hasBrowser).each([
+  ["a phone", PHONE],
+  ["a window at 200 %", { width: 640, height: 400 }],
+])("menus and dialogs fit %s", async (_name, viewport) => {
+  const { page } = await openAt("#list=ada.mnist.1", { viewport, hasTouch: true });
+  await page.getByRole("button", { name: "Filter, groups and columns" }).tap();
+  for (const name of ["Columns", "Views", "Export"]) {
+    await page.getByRole("button", { name, exact: true }).tap();
+    const { x = -1, width = 0 } = (await page.locator(":popover-open").boundingBox()) ?? {};
+    expect(x).toBeGreaterThanOrEqual(0);
+    expect(x + width).toBeLessThanOrEqual(viewport.width);
+    await page.keyboard.press("Escape");
   }
+  await rowOf(page, "ada.mnist.1.28").tap();
+  await page.getByRole("button", { name: "New run" }).tap();
+  const dialog = page.getByRole("dialog");
+  expect(await dialog.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+  await dialog.getByRole("button", { name: "Cancel" }).tap();
 });
 
 test.runIf(hasBrowser)("the page is used by keyboard alone", async () => {

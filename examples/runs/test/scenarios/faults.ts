@@ -5,23 +5,45 @@ import { columnOf, expectSoon, linesOf, openAt, rowOf, signIn } from "../page.ts
 const GROUP = "#list=ada.mnist.1";
 
 test.runIf(hasBrowser).each([
-  { what: "a column that the page sorts", click: "status", label: "status", first: "created" },
-  { what: "a column that the service sorts", click: "loss", label: "loss", first: "0.1055" },
-])("without the gateway, a click on $what keeps the rows", async ({ click, label, first }) => {
+  { what: "a column that the page sorts", click: "status", first: "created", isRead: false },
+  { what: "a column that the service sorts", click: "loss", first: "0.1055", isRead: true },
+])("without the gateway, a click on $what keeps the rows", async ({ click, first, isRead }) => {
   const { page, pollUntil, breakConnections } = await openAt(GROUP);
   await pollUntil(page.getByText("live", { exact: true }));
   const before = await linesOf(page);
   await page.route("**/graphql", (route) => route.abort());
   breakConnections();
   await page.getByRole("columnheader").getByRole("link", { name: click }).click();
-  await page.getByRole("alert").getByText("The gateway cannot be reached.").waitFor();
+  if (isRead) await page.getByRole("alert").getByText("The gateway cannot be reached.").waitFor();
+  // All runs are loaded: the page sorts them at once.
+  else await expectSoon(async () => (await columnOf(page, click))[0]).not.toBe(before[0]?.[1]);
   expect((await linesOf(page)).length).toBe(before.length);
   // Back again, the stream is opened by itself, and then everything else is read.
   await page.unroute("**/graphql");
   await pollUntil(page.getByText("live", { exact: true }));
   await expectSoon(() => page.getByRole("alert").filter({ hasText: /./ }).count()).toBe(0);
-  await expectSoon(async () => (await columnOf(page, label))[0]).toBe(first);
+  await expectSoon(async () => (await columnOf(page, click))[0]).toBe(first);
 });
+
+test.runIf(hasBrowser)(
+  "without the gateway, a group that needs more runs keeps the loaded ones",
+  async () => {
+    const { page, ask, pollUntil, breakConnections } = await openAt("#list=ada.mnist");
+    const more = `mutation ($id: ID!) { ${Array.from({ length: 20 }, (_, at) => `run${at}: restartExperiment(id: $id) { experiment { id } }`).join(" ")} }`;
+    for (let times = 0; times < 6; times += 1) await ask(more, { id: "ada.speech.36" });
+    await page.evaluate(`location.hash = "#list=ada.speech"`);
+    await page.getByText("100 of 125 runs are loaded.").waitFor();
+    await pollUntil(page.getByText("live", { exact: true }));
+    await page.route("**/graphql", (route) => route.abort());
+    breakConnections();
+    await page.getByRole("columnheader").getByRole("link", { name: "status" }).click();
+    await page.getByRole("alert").getByText("The gateway cannot be reached.").waitFor();
+    await page.getByText("100 of 125 runs are loaded.").waitFor();
+    await page.unroute("**/graphql");
+    await pollUntil(page.getByText("125 runs.", { exact: true }));
+    await expectSoon(() => page.getByRole("alert").filter({ hasText: /./ }).count()).toBe(0);
+  },
+);
 
 test.runIf(hasBrowser)("everything that failed reads itself again when the stream is back", async () => {
   const { page, pollUntil, breakConnections } = await openAt(GROUP);

@@ -6,7 +6,7 @@ import { addressOf, openAt } from "../page.ts";
 test.runIf(hasBrowser)("parameters are ranked, texts by the spread between groups", async () => {
   const { page } = await openAt("#list=ada.mnist.1");
   await page.getByRole("link", { name: "What matters" }).click();
-  await page.getByLabel("Metric").selectOption("loss");
+  await page.getByLabel("Metric", { exact: true }).selectOption("loss");
   const ranked = page.getByRole("region", { name: "Parameters that go with loss" }).getByRole("listitem");
   await ranked.first().waitFor();
   const texts = (await ranked.allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
@@ -15,7 +15,7 @@ test.runIf(hasBrowser)("parameters are ranked, texts by the spread between group
   expect(texts.filter((text) => /^activation \d\.\d\d spread between groups$/.test(text))).toHaveLength(1);
   await page.getByText("near 0, it does neither as a whole. The parameter can still matter").waitFor();
   await ranked.getByRole("link", { name: "activation" }).click();
-  await page.getByRole("button", { name: "activation relu" }).waitFor();
+  await page.getByRole("button", { name: "with activation relu" }).waitFor();
   expect(addressOf(page)).toEqual({
     list: "ada.mnist.1",
     group: "parameter.activation",

@@ -100,7 +100,7 @@ test.runIf(hasBrowser)("files are saved as the service has them, and never cut",
 
 test.runIf(hasBrowser)("a failed run says why", async () => {
   const { page } = await openAt("#list=ada.mnist.1&run=ada.mnist.1.27");
-  await page.getByRole("region", { name: "Why it failed" }).getByText("Traceback").click();
+  await page.getByRole("region", { name: "Why it failed" }).getByText("Traceback", { exact: true }).click();
   await page.getByText("Traceback (most recent call last)").waitFor();
 });
 

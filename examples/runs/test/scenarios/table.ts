@@ -33,7 +33,7 @@ function spreadOf(values: readonly number[]): string {
 test.runIf(hasBrowser)("a group of runs shows mean and spread, and unfolds by a click", async () => {
   const { page, ask } = await openAt(GROUP);
   await page.getByLabel("Group by").selectOption("lr");
-  const group = page.getByRole("button", { name: "lr 0.026" });
+  const group = page.getByRole("button", { name: "with lr 0.026" });
   await group.waitFor();
   expect(await columnOf(page, "lr")).toEqual(["0.001", "0.026", "0.051", "0.076", "0.101"]);
   const { data } = await ask<Losses, object>(LOSSES);
@@ -57,13 +57,13 @@ test.runIf(hasBrowser).each([
   { by: "status", first: "FAILED" },
 ])("runs group by $by", async ({ by, first }) => {
   const { page } = await openAt(`#list=ada.mnist&group=${by}`);
-  await page.getByRole("button", { name: `${by} ${first}` }).click();
+  await page.getByRole("button", { name: `with ${by} ${first}` }).click();
   await page
     .getByRole("link", { name: /^ada\.mnist\./ })
-    .nth(2)
+    .first()
     .waitFor();
   await page.getByLabel("then by").selectOption("activation");
-  await page.getByRole("button", { name: "activation relu" }).waitFor();
+  await page.getByRole("button", { name: "with activation relu" }).waitFor();
   expect(addressOf(page)["group"]).toBe(`${by},parameter.activation`);
 });
 
@@ -128,7 +128,7 @@ test.runIf(hasBrowser)("a view is saved by a name, and its address shows it else
   await page.reload();
   await views();
   await page.getByRole("list", { name: "Views" }).getByRole("link", { name: "by rate" }).click();
-  await page.getByRole("button", { name: "lr 0.026" }).waitFor();
+  await page.getByRole("button", { name: "with lr 0.026" }).waitFor();
   expect(addressOf(page)).toEqual({
     list: "ada.mnist.1",
     sort: "metric.loss",
@@ -140,7 +140,7 @@ test.runIf(hasBrowser)("a view is saved by a name, and its address shows it else
   await page.evaluate("localStorage.clear()");
   await page.reload();
   await page.getByRole("button", { name: "View: by rate", exact: true }).waitFor();
-  await page.getByRole("button", { name: "lr 0.026" }).waitFor();
+  await page.getByRole("button", { name: "with lr 0.026" }).waitFor();
 });
 
 /** Sends lists of as many runs, made of the first one that the gateway sends. */
@@ -188,7 +188,7 @@ test.runIf(hasBrowser).each([1_000, 10_000])("of %i runs, only rows in view are 
   await page.getByLabel("Group by").selectOption("description");
   await page.getByText(`${words} runs.`, { exact: true }).waitFor();
   expect(sent().length).toBeLessThan(25);
-  await page.getByRole("button", { name: "description seed 0" }).click();
+  await page.getByRole("button", { name: "with description seed 0" }).click();
   await scroll.evaluate((element) => element.scrollTo({ top: 6_000 }));
   await expectSoon(async () => (await linesOf(page))[9]?.[0]).toMatch(/^ada\.mnist\.1\.\d+$/);
   expect((await linesOf(page)).length).toBeLessThan(50);
