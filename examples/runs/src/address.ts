@@ -23,8 +23,6 @@ export interface Address {
   readonly matters?: string | undefined;
   /** Unique names of runs that are compared, with commas between them. */
   readonly compare?: string | undefined;
-  /** `all`: the comparison also shows values that are equal in all runs. */
-  readonly rows?: string | undefined;
   /** How curves are drawn: over `time` and not steps, on a `log` scale, and the weight of the past in their average, such as `0.6`. */
   readonly axis?: string | undefined;
   readonly scale?: string | undefined;

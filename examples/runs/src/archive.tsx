@@ -1,4 +1,3 @@
-import { useState } from "react";
 import { useMutation } from "urql";
 import { runHref } from "./address.ts";
 import { Trouble } from "./errors.tsx";
@@ -9,15 +8,11 @@ import { archiveMutation } from "./selection.tsx";
 import { Status } from "./status.tsx";
 
 const archiveQuery = graphql(`
-  query Archive($after: String) {
+  query Archive {
     viewer {
       id
-      archives(kind: EXPERIMENT, first: 50, after: $after) {
+      archives(kind: EXPERIMENT, first: 100) {
         totalCount
-        pageInfo {
-          hasNextPage
-          endCursor
-        }
         nodes {
           id
           description
@@ -35,10 +30,8 @@ const archiveQuery = graphql(`
 
 /** The archived runs of all projects, each with a button that restores it. */
 export function Archive() {
-  const [after, setAfter] = useState<string | null>(null);
   const { data, error, fetching, reload } = useRead({
     query: archiveQuery,
-    variables: { after },
     requestPolicy: "cache-and-network",
   });
   const [restored, restore] = useMutation(archiveMutation);
@@ -83,10 +76,8 @@ export function Archive() {
             ) : null,
           )}
         </ul>
-        {archives?.pageInfo.hasNextPage && (
-          <Button isOff={fetching} onClick={() => setAfter(archives.pageInfo.endCursor)}>
-            More of them
-          </Button>
+        {(archives?.totalCount ?? 0) > 100 && (
+          <p className="hint">The first 100 of {archives?.totalCount}.</p>
         )}
       </section>
     </Sheet>

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Brush, CartesianGrid, Line, LineChart, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
 import { type Address, replaceAddress } from "./address.ts";
-import { clock, inDigits, toggled } from "./format.ts";
+import { clock, inDigits } from "./format.ts";
 import type { ChartsFragment } from "./generated/graphql.ts";
 import { type DocumentType, type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { useLive } from "./live.tsx";
@@ -124,7 +124,6 @@ interface CurvesProps {
 /** The curves of some runs, a chart a metric, drawn as the address says. The bar below a chart shows a part of its axis. */
 export function Curves({ runs, address }: CurvesProps) {
   const { axis, scale, smooth: weight = "0" } = address;
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const metrics = [...new Set(runs.flatMap(({ series }) => series.map(({ name }) => name)))].toSorted();
   const draw = (change: Partial<Address>) => replaceAddress({ ...address, ...change });
   const xInWords = (x: number) => (axis === "time" ? clock(x) : String(x));
@@ -162,18 +161,16 @@ export function Curves({ runs, address }: CurvesProps) {
         <ul className="legend" aria-label="Runs">
           {runs.map(({ name }, place) => (
             <li key={name}>
-              <button aria-pressed={!hidden.has(name)} onClick={() => setHidden(toggled(hidden, name))}>
-                <span className="swatch" style={{ background: colourOf(place) }} /> {name}
-              </button>
+              <span className="swatch" style={{ background: colourOf(place) }} /> {name}
             </li>
           ))}
         </ul>
       )}
       <div className="charts">
         {metrics.map((metric) => {
-          const curves = runs.flatMap(({ name, series }, place) => {
+          const curves = runs.flatMap(({ series }, place) => {
             const found = series.find((each) => each.name === metric);
-            return found && !hidden.has(name) ? [{ ...found, place }] : [];
+            return found ? [{ ...found, place }] : [];
           });
           const last = curves.length === 1 ? curves[0]?.values.at(-1) : undefined;
           return (

@@ -34,7 +34,7 @@ const cache = () =>
       Run: ["BuildJob", "Experiment", "Group", "Job"],
       Trackable: ["BuildJob", "Experiment", "ExperimentJob", "Group", "Job"],
     },
-    resolvers: { User: { projects: relayPagination(), archives: relayPagination() } },
+    resolvers: { User: { projects: relayPagination() } },
     updates: {
       Mutation: {
         // The payload has the runs as they were before.

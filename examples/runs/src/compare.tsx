@@ -1,6 +1,6 @@
 import type { DocumentTypeDecoration } from "@graphql-typed-document-node/core";
 import { Fragment } from "react";
-import { type Address, partsOf, replaceAddress, runHref } from "./address.ts";
+import { type Address, partsOf, runHref } from "./address.ts";
 import { Curves } from "./charts.tsx";
 import { Trouble } from "./errors.tsx";
 import { inDigits, isSmallerBetter, textOf } from "./format.ts";
@@ -26,7 +26,7 @@ const curvesFragment: DocumentTypeDecoration<Incremental<CurvesFragment>, object
 
 const compareQuery = graphql(`
   query Compare($ids: [ID!]!, $maxPoints: Int!) {
-    compareExperiments(ids: $ids, onlyDifferences: false) {
+    compareExperiments(ids: $ids, onlyDifferences: true) {
       experiments {
         id
         uniqueName
@@ -34,20 +34,14 @@ const compareQuery = graphql(`
         ...Curves @defer
       }
       parameters {
-        ...Compared
+        name
+        values
       }
       metrics {
-        ...Compared
+        name
+        values
       }
     }
-  }
-`);
-
-const comparedFragment = graphql(`
-  fragment Compared on ComparedValues {
-    name
-    differs
-    values
   }
 `);
 
@@ -68,11 +62,10 @@ export function Compare({ address }: { address: Address }) {
   const all = comparison?.experiments ?? [];
   const runs = all.flatMap((run) => run ?? []);
   const curves = readFragment(curvesFragment, runs);
-  const isWhole = address.rows === "all";
   const parts = (["metrics", "parameters"] as const).map((title) => ({
     title,
-    rows: readFragment(comparedFragment, comparison?.[title] ?? [])
-      .filter(({ differs }) => isWhole || differs)
+    rows: (comparison?.[title] ?? [])
+
       .map(({ name, values }) => ({ name, values: values.filter((_value, at) => all[at] !== null) })),
   }));
   return (
@@ -96,14 +89,6 @@ export function Compare({ address }: { address: Address }) {
             )}
           </section>
           <section className="panel" aria-label="Values">
-            <label className="check">
-              <input
-                type="checkbox"
-                checked={isWhole}
-                onChange={() => replaceAddress({ ...address, rows: isWhole ? undefined : "all" })}
-              />
-              also equal values
-            </label>
             <div className="scroll" tabIndex={0} role="group" aria-label="Table of values">
               <table>
                 <thead>

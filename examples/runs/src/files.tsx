@@ -2,7 +2,7 @@ import { useState } from "react";
 import { CombinedError } from "urql";
 import { useSession } from "./client.ts";
 import { Trouble } from "./errors.tsx";
-import { bytesInWords, toggled } from "./format.ts";
+import { bytesInWords } from "./format.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { useRead } from "./live.tsx";
 import { Button, Loading } from "./parts.tsx";
@@ -17,17 +17,15 @@ const filesFragment = graphql(`
 `);
 
 const folderQuery = graphql(`
-  query Folder($run: ID!, $path: String) {
+  query Folder($run: ID!) {
     experiment(id: $run) {
       id
-      outputFiles(path: $path) {
+      outputFiles {
         folders {
           name
-          path
         }
         files {
           name
-          path
           bytes
           url
         }
@@ -36,59 +34,32 @@ const folderQuery = graphql(`
   }
 `);
 
-/** The files of a run: downloads of all, and the output files as a tree. */
+/** The files of a run: its outputs and its log as a whole, and the uppermost output files. */
 export function Files({ of }: { of: FragmentType<typeof filesFragment> }) {
   const { id, uniqueName, outputsUrl, logsUrl } = readFragment(filesFragment, of);
+  const { data, error, fetching, reload } = useRead({ query: folderQuery, variables: { run: id } });
+  const folder = data?.experiment?.outputFiles;
   return (
     <section className="files" aria-label="Output files">
       <div className="actions">
         <Download url={outputsUrl} name={`${uniqueName}.tar.gz`} label="Download outputs" />
         <Download url={logsUrl} name={`${uniqueName}.log`} label="Download log" />
       </div>
-      <Folder run={id} path={null} />
-    </section>
-  );
-}
-
-interface FolderProps {
-  readonly run: string;
-  /** Below the outputs. Null: the outputs as a whole. */
-  readonly path: string | null;
-}
-
-/** The contents of a folder: folders first, each read when it is opened, then files. */
-function Folder({ run, path }: FolderProps) {
-  const { data, error, fetching, reload } = useRead({ query: folderQuery, variables: { run, path } });
-  const [open, setOpen] = useState<ReadonlySet<string | null>>(new Set());
-  const folder = data?.experiment?.outputFiles;
-  if (!folder && fetching) return <Loading what={path ?? "the output files"} />;
-  const [folders, files] = [folder?.folders ?? [], folder?.files ?? []];
-  return (
-    <>
       <Trouble error={error} data={folder} retry={reload} />
-      {folder && folders.length + files.length === 0 && <p className="hint">No files.</p>}
+      {!folder && fetching && <Loading what="the output files" />}
       <ul>
-        {folders.map(({ name, path: inner }) => (
-          <li key={name}>
-            <button
-              className="plain"
-              aria-expanded={open.has(inner)}
-              onClick={() => setOpen(toggled(open, inner))}
-            >
-              {name}/
-            </button>
-            {open.has(inner) && inner !== null && <Folder run={run} path={inner} />}
-          </li>
+        {folder?.folders?.map(({ name }) => (
+          <li key={name}>{name}/</li>
         ))}
-        {files.map(({ name, path: inner, bytes, url }) => (
+        {folder?.files?.map(({ name, bytes, url }) => (
           <li key={name} className="file">
             <span>{name}</span>
             <span className="hint">{bytes === null ? "" : bytesInWords(bytes)}</span>
-            {url && <Download url={url} name={name} label="Download" title={`Download ${inner ?? name}`} />}
+            {url && <Download url={url} name={name} label="Download" title={`Download ${name}`} />}
           </li>
         ))}
       </ul>
-    </>
+    </section>
   );
 }
 

@@ -58,10 +58,3 @@ export const tagsIn = (text: string): string[] => text.split(/[\s,]+/).filter(Bo
 
 /** Whether smaller values of a metric are better. Guessed from its name: the service does not report it. */
 export const isSmallerBetter = (metric: string) => /loss|err|mse|mae|perplexity|latency/i.test(metric);
-
-/** A set with an item that it did not have, or without one that it had. */
-export function toggled<Item>(before: ReadonlySet<Item>, item: Item): ReadonlySet<Item> {
-  const after = new Set(before);
-  if (!after.delete(item)) after.add(item);
-  return after;
-}

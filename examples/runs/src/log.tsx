@@ -27,9 +27,6 @@ const watchLogSubscription = graphql(`
   }
 `);
 
-/** The part of a log that is kept, in characters: its end. */
-const MAX_LENGTH = 500_000;
-
 /** The end of the log of a run, and the lines that are written meanwhile. */
 export function Log({ id, name }: { id: string; name: string }) {
   const { data, error, fetching, reload } = useRead({
@@ -63,7 +60,7 @@ function Following({ id, name, isFinished, ...read }: FollowingProps) {
     variables: () => ({ id, after: endCursor }),
     onEvent: ({ runLogAppended: chunk }) =>
       setLog((log) => ({
-        text: endOf((chunk.isRestarted ? "" : log.text) + chunk.text),
+        text: (chunk.isRestarted ? "" : log.text) + chunk.text,
         endCursor: chunk.endCursor,
       })),
   });
@@ -90,10 +87,4 @@ function Following({ id, name, isFinished, ...read }: FollowingProps) {
       {!isFollowing && <button onClick={() => setFollowing(true)}>To the end</button>}
     </div>
   );
-}
-
-/** The last lines of a text that is too long. */
-function endOf(text: string): string {
-  if (text.length <= MAX_LENGTH) return text;
-  return text.slice(text.indexOf("\n", text.length - MAX_LENGTH) + 1);
 }

@@ -1,12 +1,4 @@
-import {
-  type ComponentProps,
-  type ReactNode,
-  type RefObject,
-  useEffect,
-  useId,
-  useRef,
-  useState,
-} from "react";
+import { type ComponentProps, type ReactNode, type RefObject, useEffect, useId, useRef } from "react";
 import { clock, momentOf } from "./format.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 
@@ -112,38 +104,10 @@ export function Sheet({ name, children }: { name: string; children: ReactNode })
 const durationFragment = graphql(`
   fragment Duration on Trackable {
     id
-    phase
     durationSeconds
   }
 `);
 
-/**
- * Start times of active runs by the clock of this machine, by run. A cached duration may be much older than its display, so the earliest
- * start time is the right one.
- */
-const begun = new Map<string, number>();
-
-/** The time, updated every second while somebody needs it. */
-function useNow(isNeeded: boolean): number {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    if (!isNeeded) return;
-    const timer = setInterval(() => setNow(Date.now()), 1_000);
-    return () => clearInterval(timer);
-  }, [isNeeded]);
-  return now;
-}
-
-/** The duration of a run. While the run is active, it advances by the clock of this machine between two responses. */
-export function Duration({ of }: { of: FragmentType<typeof durationFragment> }) {
-  const { id, phase, durationSeconds } = readFragment(durationFragment, of);
-  const isActive = phase === "ACTIVE" && durationSeconds !== null;
-  const now = useNow(isActive);
-  if (!isActive) {
-    begun.delete(id);
-    return clock(durationSeconds);
-  }
-  const start = Math.min(Date.now() - durationSeconds * 1_000, begun.get(id) ?? Number.POSITIVE_INFINITY);
-  begun.set(id, start);
-  return clock(Math.max(durationSeconds, (now - start) / 1_000));
-}
+/** The duration of a run. */
+export const Duration = ({ of }: { of: FragmentType<typeof durationFragment> }) =>
+  clock(readFragment(durationFragment, of).durationSeconds);

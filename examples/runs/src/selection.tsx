@@ -1,8 +1,8 @@
-import { type FormEvent, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { type CombinedError, useClient } from "urql";
 import { type Address, hrefOf } from "./address.ts";
 import { Trouble } from "./errors.tsx";
-import { many, tagsIn } from "./format.ts";
+import { many } from "./format.ts";
 import { graphql } from "./generated/index.ts";
 import { compareHref, MOST_COMPARED } from "./list.tsx";
 import { Button, Confirm } from "./parts.tsx";
@@ -34,17 +34,6 @@ export const archiveMutation = graphql(`
         run {
           id
         }
-      }
-    }
-  }
-`);
-
-const tagMutation = graphql(`
-  mutation TagRun($id: ID!, $input: UpdateRunInput!) {
-    updateExperiment(id: $id, input: $input) {
-      experiment {
-        id
-        tags
       }
     }
   }
@@ -98,11 +87,11 @@ export function Selection({ runs, hidden, select, address, onChange }: Selection
   if (runs.length === 0 && !done && failed.length === 0) return null;
 
   /** Does something with the runs, one portion after the other. Gives those with which it was done. */
-  async function act(word: string, send: (ids: string[]) => Promise<Answer>, most = PORTION) {
+  async function act(word: string, send: (ids: string[]) => Promise<Answer>) {
     setBusy(true);
     let [taken, outcome]: [Chosen[], Outcome] = [[], NOTHING];
-    for (let from = 0; from < runs.length; from += most) {
-      const portion = runs.slice(from, from + most);
+    for (let from = 0; from < runs.length; from += PORTION) {
+      const portion = runs.slice(from, from + PORTION);
       const { results, error: trouble } = await send(portion.map(({ id }) => id));
       taken = [...taken, ...portion.filter((_run, at) => results?.[at]?.outcome === "DONE")];
       const refused = portion.flatMap(({ uniqueName }, at) => {
@@ -138,23 +127,6 @@ export function Selection({ runs, hidden, select, address, onChange }: Selection
     select(taken, false);
   }
 
-  /** By the button that was pressed: the tags are added, or removed. */
-  async function tagAll(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault();
-    const { currentTarget: form, nativeEvent } = event;
-    const tags = tagsIn(String(new FormData(form).get("tags")));
-    const isRemoved =
-      nativeEvent instanceof SubmitEvent && nativeEvent.submitter?.getAttribute("value") === "remove";
-    const input = isRemoved ? { removeTags: tags } : { addTags: tags };
-    const send = async ([id = ""]: string[]) => {
-      const { data, error: trouble } = await client.mutation(tagMutation, { id, input });
-      return { results: data?.updateExperiment ? [{ outcome: "DONE" }] : [], error: trouble };
-    };
-    // One after the other: the present tags of each are read before.
-    await act(isRemoved ? "Untagged" : "Tagged", send, 1);
-    form.reset();
-  }
-
   const names = runs.map(({ uniqueName }) => uniqueName);
   const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
   const named = `${names.slice(0, NAMED).join(", ")}${more}`;
@@ -173,13 +145,6 @@ export function Selection({ runs, hidden, select, address, onChange }: Selection
           <Button isOff={isBusy} onClick={() => archiveQuestion.current?.showModal()}>
             Archive
           </Button>
-          <form onSubmit={tagAll}>
-            <input name="tags" aria-label="Tags" placeholder="Tags" required />
-            <Button isOff={isBusy}>Tag</Button>
-            <Button isOff={isBusy} value="remove">
-              Untag
-            </Button>
-          </form>
         </>
       )}
       <button

@@ -61,12 +61,12 @@ export function Start() {
       <div className="cards">
         {projects?.nodes.map(({ id, uniqueName, groups }) => (
           <article key={id} className="panel">
-            <h3>
-              {uniqueName}
+            <div className="heading">
+              <h3>{uniqueName}</h3>
               <a href={hrefOf({ list: uniqueName })} aria-label={`All runs of ${uniqueName}`}>
                 All runs
               </a>
-            </h3>
+            </div>
             {groups?.nodes.length === 0 && <p className="hint">No groups.</p>}
             <ul className="groups">
               {groups?.nodes.map((group) => (
@@ -95,28 +95,15 @@ export function Start() {
   );
 }
 
-function openByName(event: FormEvent<HTMLFormElement>) {
-  event.preventDefault();
-  const list = String(new FormData(event.currentTarget).get("name")).trim();
-  location.hash = hrefOf({ list });
-}
-
 /** For names that are in no list: public projects of others, and servers without lists. */
 function OpenByName() {
+  function open(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    location.hash = hrefOf({ list: String(new FormData(event.currentTarget).get("name")).trim() });
+  }
   return (
-    <form className="open" onSubmit={openByName}>
-      <label>
-        Another project or group
-        <input
-          name="name"
-          placeholder="owner.project or owner.project.1"
-          pattern="\s*[\w\-]+\.[\w\-]+(\.\d+)?\s*"
-          title="owner.project, or owner.project.number for a group"
-          autoCapitalize="none"
-          spellCheck={false}
-          required
-        />
-      </label>
+    <form onSubmit={open}>
+      <input name="name" aria-label="Another project or group" placeholder="owner.project.1" required />
       <button>Open</button>
     </form>
   );

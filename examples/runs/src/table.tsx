@@ -1,14 +1,6 @@
 import { type Row, useTable } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import {
-  type CSSProperties,
-  type DragEvent,
-  type KeyboardEvent,
-  type MouseEvent,
-  useMemo,
-  useRef,
-  useState,
-} from "react";
+import { type CSSProperties, type DragEvent, type MouseEvent, useMemo, useRef, useState } from "react";
 import { type Address, hrefOf, partsOf, replaceAddress } from "./address.ts";
 import { columnsOf, features, firstOrderOf, labelOf, type Spread } from "./columns.tsx";
 import { many } from "./format.ts";
@@ -78,25 +70,16 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
     },
   });
   const items = virtual.getVirtualItems();
-  const [before, after] = [
-    items[0]?.start ?? 0,
-    virtual.getTotalSize() - (items.at(-1)?.end ?? virtual.getTotalSize()),
-  ];
+  const height = virtual.getTotalSize();
+  const [before, after] = [items[0]?.start ?? 0, height - (items.at(-1)?.end ?? height)];
   const isEach = runs.length > 0 && runs.every(({ id }) => selected.has(id));
   const styleOf = (id: string): CSSProperties =>
     pinned.includes(id) ? { insetInlineStart: NAME + (table.getColumn(id)?.getStart("start") ?? 0) } : {};
   const width = NAME + shownColumns.reduce((sum, column) => sum + column.getSize(), 0);
-  const best = !isOwnOrder && sort.includes("metric.") && sort === firstOrderOf(sorted) ? runs[0] : null;
 
   return (
     <div className="scroll table" ref={box}>
-      <table
-        style={{ minWidth: width }}
-        aria-busy={isOld}
-        aria-rowcount={rows.length + 1}
-        onKeyDown={walk}
-        onClick={follow}
-      >
+      <table style={{ minWidth: width }} aria-busy={isOld} aria-rowcount={rows.length + 1} onClick={follow}>
         <caption className="visually-hidden">Runs of {list}</caption>
         <colgroup>
           <col style={{ width: NAME }} />
@@ -130,12 +113,7 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
             const leaves = isGrouped ? row.getLeafRows().filter((leaf) => !leaf.getIsGrouped()) : [row];
             const names = leaves.map(({ original }) => original);
             return (
-              <tr
-                key={row.id}
-                aria-rowindex={index + 2}
-                className={run === best && !isGrouped ? "best" : undefined}
-                data-group={isGrouped || undefined}
-              >
+              <tr key={row.id} aria-rowindex={index + 2} data-group={isGrouped || undefined}>
                 <th scope="row" className="pinned" style={{ paddingLeft: 10 + 16 * row.depth }}>
                   <input
                     type="checkbox"
@@ -153,19 +131,12 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
                       {many(names.length)}
                     </button>
                   ) : (
-                    <>
-                      <a
-                        href={hrefOf({ ...address, run: run.uniqueName, show: undefined })}
-                        aria-current={run.uniqueName === address.run ? "true" : undefined}
-                      >
-                        {run.uniqueName}
-                      </a>
-                      {run.isBookmarked && (
-                        <span className="bookmark" role="img" aria-label="bookmarked" title="bookmarked">
-                          ★
-                        </span>
-                      )}
-                    </>
+                    <a
+                      href={hrefOf({ ...address, run: run.uniqueName, show: undefined })}
+                      aria-current={run.uniqueName === address.run ? "true" : undefined}
+                    >
+                      {run.uniqueName}
+                    </a>
                   )}
                 </th>
                 {[...row.getStartVisibleCells(), ...row.getCenterVisibleCells()].map((cell) => (
@@ -173,7 +144,6 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
                     key={cell.id}
                     className={pinned.includes(cell.column.id) ? "pinned" : undefined}
                     style={styleOf(cell.column.id)}
-                    data-sorted={cell.column.id === sorted || undefined}
                   >
                     {isGrouped ? inGroup(row, cell.column.id) : <table.FlexRender cell={cell} />}
                   </td>
@@ -246,14 +216,4 @@ function follow({ target, currentTarget }: MouseEvent<HTMLTableElement>) {
   if (!(target instanceof Element) || target.closest("a, button, input, thead")) return;
   const row = target.closest("tr");
   if (currentTarget.contains(row)) row?.querySelector<HTMLElement>("th a, th button")?.click();
-}
-
-/** The arrow keys go from row to row. */
-function walk(event: KeyboardEvent<HTMLTableElement>) {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const links = [...event.currentTarget.querySelectorAll<HTMLElement>("tbody th :is(a, button)")];
-  const at = links.findIndex((link) => link === document.activeElement);
-  if (!step || at < 0) return;
-  event.preventDefault();
-  links[at + step]?.focus();
 }

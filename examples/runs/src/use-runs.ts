@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent, useRef, useState } from "react";
+import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import { type CombinedError, useClient } from "urql";
 import { projectOf, within } from "./address.ts";
 import { valuesOf } from "./format.ts";
@@ -17,8 +17,8 @@ const rowFragment = graphql(`
     finishedAt
     updatedAt
     isFinished
-    isBookmarked
     isArchived
+    status
     durationSeconds
     tags
     user {
@@ -39,7 +39,6 @@ const rowFragment = graphql(`
     }
     ...Status
     ...Duration
-    status
   }
 `);
 
@@ -126,22 +125,27 @@ interface Shown {
   readonly pages: ReadonlyMap<number, Page>;
 }
 
+/** The runs of some pages, each once. With all of them on the newest first page, those that are gone are gone. */
+function runsIn(pages: Shown["pages"]): readonly Run[] {
+  const fresh = pages.get(FRESH);
+  const inOrder = [...pages].toSorted(([one], [other]) => one - other).map(([, page]) => page);
+  const shown = fresh?.hasNextPage === false ? [fresh] : inOrder;
+  return [...new Map(shown.flatMap((page) => page.runs.map((run) => [run.id, run]))).values()];
+}
+
 /** The runs of a list, page by page. Each page follows the cache, and so events and mutations. */
 export function useRuns({ list, filter, order, isAll, maxPageSize, isReady }: Wanted) {
   const client = useClient();
   const key = JSON.stringify([list, filter, order]);
   const [{ of, pages }, setShown] = useState<Shown>({ of: "", pages: new Map() });
-  const [{ fetching, error }, setReading] = useState<{
-    fetching: boolean;
-    error?: CombinedError | undefined;
-  }>({
-    fetching: true,
-  });
+  const [fetching, setFetching] = useState(true);
+  const [error, setError] = useState<CombinedError>();
   const open = useRef(new Map<number, () => void>());
 
   const read = useEffectEvent((at: number, first: number, after: string | null) => {
     open.current.get(at)?.();
-    setReading({ fetching: true });
+    setFetching(true);
+    setError(undefined);
     const variables = { project: projectOf(list), first, after, order, filter: within(list, filter) };
     const { unsubscribe } = client
       .query(runsQuery, variables, { requestPolicy: after ? "cache-first" : "network-only" })
@@ -152,7 +156,9 @@ export function useRuns({ list, filter, order, isAll, maxPageSize, isReady }: Wa
             of: key,
             pages: new Map(before.of === key ? before.pages : []).set(at, page),
           }));
-        if (!stale) setReading({ fetching: false, error: trouble });
+        if (stale) return;
+        setFetching(false);
+        setError(trouble);
       });
     open.current.set(at, unsubscribe);
   });
@@ -170,10 +176,7 @@ export function useRuns({ list, filter, order, isAll, maxPageSize, isReady }: Wa
   const last = Math.max(...pages.keys(), 0);
   const { hasNextPage = false, endCursor = null } = pages.get(last) ?? {};
   const fresh = pages.get(FRESH);
-  // With all runs on one page, those that are gone are gone.
-  const shown =
-    fresh?.hasNextPage === false ? [fresh] : [...pages].toSorted(([a], [b]) => a - b).map(([, page]) => page);
-  const runs = [...new Map(shown.flatMap((page) => page.runs.map((run) => [run.id, run]))).values()];
+  const runs = useMemo(() => runsIn(pages), [pages]);
   const hasMore = hasNextPage && fresh?.hasNextPage !== false && runs.length < MOST;
 
   const size = isAll ? Math.min(AT_ONCE, maxPageSize ?? FIRST) : FIRST;
@@ -187,12 +190,12 @@ export function useRuns({ list, filter, order, isAll, maxPageSize, isReady }: Wa
   const reload = () => read(isOld ? 0 : FRESH, isOld ? FIRST : FIRST - 1, null);
   const retry = () => (isOld || pages.size === 0 || !hasMore ? reload() : readMore());
   useRetry(error, retry);
+  const listed = useMemo(() => runs.filter(({ isArchived }) => !isArchived), [runs]);
   // Lists that are read again no longer have them.
-  const gone = runs.filter(({ isArchived }) => isArchived).length;
   const [archived, setArchived] = useState(0);
-  if (gone > archived) setArchived(gone);
+  if (runs.length - listed.length > archived) setArchived(runs.length - listed.length);
   return {
-    runs: runs.filter(({ isArchived }) => !isArchived),
+    runs: listed,
     /** How many runs of the list were archived while they were shown. */
     archived,
     totalCount: (fresh ?? pages.get(0))?.totalCount ?? null,

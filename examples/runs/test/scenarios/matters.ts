@@ -6,7 +6,7 @@ import { addressOf, openAt } from "../page.ts";
 test.runIf(hasBrowser)("parameters are ranked, texts by the spread between groups", async () => {
   const { page } = await openAt("#list=ada.mnist.1");
   await page.getByRole("link", { name: "What matters" }).click();
-  await page.getByLabel("Metric", { exact: true }).selectOption("loss");
+  await page.getByRole("combobox", { name: /^Metric/ }).selectOption("loss");
   const ranked = page.getByRole("region", { name: "Parameters that go with loss" }).getByRole("listitem");
   await ranked.first().waitFor();
   const texts = (await ranked.allInnerTexts()).map((text) => text.replace(/\s+/g, " "));

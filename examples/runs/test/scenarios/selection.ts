@@ -24,18 +24,11 @@ test.runIf(hasBrowser)("the selection survives sorting, filtering, a comparison 
   expect(await chosen.count()).toBe(0);
 });
 
-test.runIf(hasBrowser)("selected runs are tagged, untagged and stopped, and each outcome shows", async () => {
+test.runIf(hasBrowser)("selected runs are stopped once that is confirmed", async () => {
   const { page, calls } = await openAt(`${GROUP}&filter=status:running,succeeded`);
   const chosen = page.getByRole("region", { name: "Selected runs" });
   for (const name of ["43", "44", "28"]) await page.getByLabel(`Select ada.mnist.1.${name}`).check();
   calls();
-  await chosen.getByLabel("Tags").fill("kept, later");
-  await chosen.getByRole("button", { name: "Tag", exact: true }).click();
-  await chosen.getByText("Tagged 3 of 3 runs.").waitFor();
-  await rowOf(page, "ada.mnist.1.44").getByText("kept, later").waitFor();
-  await chosen.getByLabel("Tags").fill("later");
-  await chosen.getByRole("button", { name: "Untag" }).click();
-  await chosen.getByText("Untagged 3 of 3 runs.").waitFor();
   await chosen.getByRole("button", { name: "Stop" }).click();
   await page.getByRole("dialog", { name: "Stop 3 runs?" }).waitFor();
   await page.keyboard.press("Escape");
