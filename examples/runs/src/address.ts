@@ -53,6 +53,13 @@ export const within = (list: string, filter: RunFilter | null): RunFilter | null
 /** The parts of a text with commas between them. */
 export const partsOf = (text: string | undefined) => [...new Set((text ?? "").split(",").filter(Boolean))];
 
+/** Runs that the gateway compares at once. */
+export const MOST_COMPARED = 100;
+
+/** The target of a link that compares runs. */
+export const compareHref = (names: readonly string[], address: Address) =>
+  hrefOf({ ...address, run: undefined, compare: names.slice(0, MOST_COMPARED).join() });
+
 function parse(hash: string): Address {
   const { list, run, ...others }: Address = Object.fromEntries(new URLSearchParams(hash.slice(1)));
   return { list: list ?? (run && projectOf(run)), run, ...others };

@@ -41,7 +41,7 @@ const watchMetricsSubscription = graphql(`
 `);
 
 type MetricRecord = DocumentType<typeof watchMetricsSubscription>["experimentMetricRecorded"];
-export type Series = NonNullable<ChartsFragment["metricSeries"]>[number];
+type Series = NonNullable<ChartsFragment["metricSeries"]>[number];
 
 interface ChartsProps {
   readonly of: FragmentType<typeof chartsFragment>;

@@ -117,7 +117,7 @@ const date = (key: (typeof TIMES)[number][1]): Kind => ({
 
 /** The columns that each run has. */
 const PROPERTIES: Readonly<Record<string, Kind>> = {
-  status: { valueOf: ({ status }) => status, cell: (run) => <Status of={run} />, size: 132 },
+  status: { valueOf: ({ status }) => status.toLowerCase(), cell: (run) => <Status of={run} />, size: 132 },
   duration: {
     valueOf: (run) => run.durationSeconds,
     cell: (run) => <Duration of={run} />,
@@ -139,7 +139,7 @@ function kindOf(id: string): Kind {
       valueOf: ({ metrics }) => metrics[name],
       cell: ({ metrics }) => <Moving value={inDigits(metrics[name])} />,
       inWords: inDigits,
-      size: 132,
+      size: 156,
     };
   return PROPERTIES[id] ?? { valueOf: ({ parameters }) => parameters[name] };
 }

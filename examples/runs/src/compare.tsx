@@ -1,12 +1,11 @@
 import type { DocumentTypeDecoration } from "@graphql-typed-document-node/core";
 import { Fragment } from "react";
-import { type Address, partsOf, runHref } from "./address.ts";
+import { type Address, compareHref, partsOf, runHref } from "./address.ts";
 import { Curves } from "./charts.tsx";
 import { Trouble } from "./errors.tsx";
 import { inDigits, isSmallerBetter, textOf } from "./format.ts";
 import type { CurvesFragment, Incremental } from "./generated/graphql.ts";
 import { graphql, readFragment } from "./generated/index.ts";
-import { compareHref } from "./list.tsx";
 import { useRead } from "./live.tsx";
 import { Loading, Sheet } from "./parts.tsx";
 import { Status } from "./status.tsx";

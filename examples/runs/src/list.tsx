@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { type Address, hrefOf, isGroup, partsOf, projectOf, within } from "./address.ts";
+import { type Address, compareHref, hrefOf, isGroup, MOST_COMPARED, projectOf, within } from "./address.ts";
 import { idsOf, serverOrderOf } from "./columns.tsx";
 import { codesOf, Trouble } from "./errors.tsx";
 import { needsNames, readFilter } from "./filter.ts";
@@ -14,9 +14,6 @@ import { Status } from "./status.tsx";
 import { Table } from "./table.tsx";
 import { Toolbar } from "./toolbar.tsx";
 import { useRuns, useRunUpdates } from "./use-runs.ts";
-
-/** Runs that the gateway compares at once. */
-export const MOST_COMPARED = 100;
 
 const headQuery = graphql(`
   query Head($project: ID!, $filter: RunFilter, $group: ID!, $isGroup: Boolean!) {
@@ -167,10 +164,6 @@ export function List({ name, address }: { name: string; address: Address }) {
     </>
   );
 }
-
-/** The target of a link that compares runs. */
-export const compareHref = (names: readonly string[], address: Address) =>
-  hrefOf({ ...address, run: undefined, compare: partsOf(names.join()).slice(0, MOST_COMPARED).join() });
 
 /** Says why a list is empty. */
 function Empty({ line, archived }: { line: string | undefined; archived: number }) {

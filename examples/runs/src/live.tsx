@@ -105,7 +105,7 @@ export function useLive<Data, Variables extends AnyVariables>({
           pause = FIRST_PAUSE_MS;
           setState("live");
           onEvent(data);
-          if (isBack) for (const again of [...failed]) again();
+          if (isBack) for (const again of failed) again();
           isBack = false;
         });
       stop = unsubscribe;

@@ -1,10 +1,9 @@
 import { useRef, useState } from "react";
 import { type CombinedError, useClient } from "urql";
-import { type Address, hrefOf } from "./address.ts";
+import { type Address, compareHref, hrefOf, MOST_COMPARED } from "./address.ts";
 import { Trouble } from "./errors.tsx";
 import { many } from "./format.ts";
 import { graphql } from "./generated/index.ts";
-import { compareHref, MOST_COMPARED } from "./list.tsx";
 import { Button, Confirm } from "./parts.tsx";
 import type { Mark } from "./selected.ts";
 

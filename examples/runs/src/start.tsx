@@ -72,7 +72,7 @@ export function Start() {
               {groups?.nodes.map((group) => (
                 <li key={group.id}>
                   <a href={hrefOf({ list: group.uniqueName })}>
-                    <strong>{group.uniqueName}</strong>
+                    <strong>{group.uniqueName}</strong>{" "}
                     <span className="hint">{group.description ?? group.name}</span>
                   </a>
                   <Status of={group} />
@@ -95,16 +95,15 @@ export function Start() {
   );
 }
 
-/** For names that are in no list: public projects of others, and servers without lists. */
-function OpenByName() {
-  function open(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault();
-    location.hash = hrefOf({ list: String(new FormData(event.currentTarget).get("name")).trim() });
-  }
-  return (
-    <form onSubmit={open}>
-      <input name="name" aria-label="Another project or group" placeholder="owner.project.1" required />
-      <button>Open</button>
-    </form>
-  );
+function openByName(event: FormEvent<HTMLFormElement>) {
+  event.preventDefault();
+  location.hash = hrefOf({ list: String(new FormData(event.currentTarget).get("name")).trim() });
 }
+
+/** For names that are in no list: public projects of others, and servers without lists. */
+const OpenByName = () => (
+  <form onSubmit={openByName}>
+    <input name="name" aria-label="Another project or group" placeholder="owner.project.1" required />
+    <button>Open</button>
+  </form>
+);

@@ -16,7 +16,7 @@ interface Shown {
 }
 
 /** What axe finds at fault in the page as it is now: rule, and the elements. */
-export async function faultsOf(page: Page): Promise<string[]> {
+async function faultsOf(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<AxeResults>("axe.run()");
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);

@@ -114,6 +114,7 @@ export const rowOf = (page: Page, name: string) => page.getByRole("row").filter(
 export const addressOf = (page: Page) =>
   Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
 
-/** Until a look gives what is expected. */
-export const expectSoon = <Value>(look: () => Promise<Value> | Value) =>
-  expect.poll(look, process.env["QUICK"] ? { timeout: 8_000 } : SHOWN);
+export const SOON = process.env["QUICK"] ? { timeout: 8_000 } : SHOWN;
+
+/** Until a look gives the expected value. */
+export const expectSoon = <Value>(look: () => Promise<Value> | Value) => expect.poll(look, SOON);

@@ -19,6 +19,7 @@ test.runIf(hasBrowser).each([
   const opened = await openAt(hash);
   await opened.page.getByText(shown).or(opened.page.getByLabel(shown)).first().waitFor();
   await looksWell(opened, name);
+  expect(await opened.page.title()).toMatch(/Runs$/);
 });
 
 test.runIf(hasBrowser).each([
@@ -70,6 +71,7 @@ test.runIf(hasBrowser)("the page is used by keyboard alone", async () => {
   await tabTo("Files");
   await keyboard.press("Enter");
   await page.getByRole("button", { name: "Download outputs" }).waitFor();
+  expect(await focused.innerText()).toBe("Files");
 });
 
 test.runIf(hasBrowser)("a phone shows the list or the run, with large targets", async () => {
@@ -77,8 +79,8 @@ test.runIf(hasBrowser)("a phone shows the list or the run, with large targets", 
   await rowOf(page, "ada.mnist.1.44").tap();
   await page.getByRole("heading", { name: "ada.mnist.1.44" }).waitFor();
   expect(await page.getByRole("table").isVisible()).toBe(false);
-  for (const button of await page.getByRole("button").all())
-    if (await button.isVisible()) expect((await button.boundingBox())?.height).toBeGreaterThanOrEqual(40);
+  for (const button of await page.getByRole("button").filter({ visible: true }).all())
+    expect((await button.boundingBox())?.height).toBeGreaterThanOrEqual(40);
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "ada.mnist.1" }).tap();
   await page.getByRole("table").waitFor();
 });

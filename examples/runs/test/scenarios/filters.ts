@@ -5,12 +5,12 @@ import { addressOf, expectSoon, linesOf, openAt } from "../page.ts";
 const GROUP = "#list=ada.mnist.1";
 
 test.runIf(hasBrowser).each([
-  { typed: "lo", name: "metric.loss", then: "<0.106", runs: "1 run." },
-  { typed: "drop", name: "parameter.dropout", then: "=0.3", runs: "9 runs." },
-  { typed: "us", name: "user:", then: "a", last: "user:ada", runs: "24 runs." },
-  { typed: "status:fa", name: "status:failed", then: "", runs: "3 runs." },
-  { typed: "activation=s", name: "activation=sigmoid", then: "", runs: "9 runs." },
-])("the filter completes $typed as $name", async ({ typed, name, then, last, runs }) => {
+  { typed: "lo", name: "metric.loss", more: "<0.106", runs: "1 run." },
+  { typed: "drop", name: "parameter.dropout", more: "=0.3", runs: "9 runs." },
+  { typed: "us", name: "user:", more: "a", last: "user:ada", runs: "24 runs." },
+  { typed: "status:fa", name: "status:failed", more: "", runs: "3 runs." },
+  { typed: "activation=s", name: "activation=sigmoid", more: "", runs: "9 runs." },
+])("the filter completes $typed as $name", async ({ typed, name, more, last, runs }) => {
   const { page } = await openAt("#list=ada.mnist.1");
   const line = page.getByRole("combobox", { name: "Filter" });
   await line.click();
@@ -19,13 +19,13 @@ test.runIf(hasBrowser).each([
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await expectSoon(() => line.inputValue()).toBe(name);
-  await line.pressSequentially(then);
+  await line.pressSequentially(more);
   if (last) await page.getByRole("option", { name: last }).click();
   await page.keyboard.press("Escape");
-  await expectSoon(() => line.inputValue()).toBe(last ?? name + then);
+  await expectSoon(() => line.inputValue()).toBe(last ?? name + more);
   await page.getByRole("button", { name: "Filter", exact: true }).click();
   await page.getByText(runs, { exact: true }).first().waitFor();
-  expect(addressOf(page)["filter"]).toBe(last ?? name + then);
+  expect(addressOf(page)["filter"]).toBe(last ?? name + more);
 });
 
 test.runIf(hasBrowser)("the filter completes tags of the list", async () => {
@@ -35,6 +35,7 @@ test.runIf(hasBrowser)("the filter completes tags of the list", async () => {
   await page.getByRole("option", { name: "tag:cnn" }).click();
   await page.getByRole("button", { name: "Filter", exact: true }).click();
   await page.getByText(/^[2-9] runs\.$/).waitFor();
+  expect(addressOf(page)["filter"]).toBe("tag:cnn");
 });
 
 test.runIf(hasBrowser).each([
