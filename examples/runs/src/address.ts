@@ -23,8 +23,7 @@ export interface Address {
   readonly matters?: string | undefined;
   /** Unique names of runs that are compared, with commas between them. */
   readonly compare?: string | undefined;
-  /** How curves are drawn: over `time` and not steps, on a `log` scale, and the weight of the past in their average, such as `0.6`. */
-  readonly axis?: string | undefined;
+  /** How curves are drawn: on a `log` scale, and the weight of the past in their average, such as `0.6`. */
   readonly scale?: string | undefined;
   readonly smooth?: string | undefined;
   /** `all`: the archive is shown. */

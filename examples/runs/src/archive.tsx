@@ -50,7 +50,7 @@ export function Archive() {
             {refused.message} <code>{refused.code}</code>
           </p>
         )}
-        {!archives && fetching && <Loading what="the archive" lines={6} />}
+        {!archives && fetching && <Loading what="the archive" />}
         {archives?.nodes.length === 0 && <p className="empty">Nothing is archived.</p>}
         <ul className="lines">
           {archives?.nodes.map((run) =>

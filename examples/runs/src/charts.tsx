@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Brush, CartesianGrid, Line, LineChart, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
 import { type Address, replaceAddress } from "./address.ts";
-import { clock, inDigits } from "./format.ts";
+import { inDigits } from "./format.ts";
 import type { ChartsFragment } from "./generated/graphql.ts";
 import { type DocumentType, type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { useLive } from "./live.tsx";
@@ -89,29 +89,20 @@ interface Curve extends Series {
   readonly place: number;
 }
 
-/** A row for each place of the axis, with the values of the curves there. */
-function tableOf(curves: readonly Curve[], { axis, scale, smooth: weight }: Address) {
+/** A row for each step, with the values of the curves there. */
+function tableOf(curves: readonly Curve[], { scale, smooth: weight }: Address) {
   const rows = new Map<number, Record<string, number | null>>();
-  for (const { place, steps, times, values } of curves) {
-    const start = Date.parse(times.find((time) => time !== null) ?? "");
+  for (const { place, steps, values } of curves)
     for (const [at, value] of smooth(steps, values, Math.min(0.99, Number(weight) || 0)).entries()) {
-      const x =
-        axis === "time" ? Math.round((Date.parse(times[at] ?? "") - start) / 1_000) : (steps[at] ?? 0);
+      const step = steps[at] ?? 0;
       const shown = scale === "log" && value !== null && value <= 0 ? null : value;
-      if (Number.isFinite(x)) rows.set(x, { ...rows.get(x), x, [place]: shown });
+      rows.set(step, { ...rows.get(step), step, [place]: shown });
     }
-  }
-  return [...rows.values()].toSorted((one, other) => (one["x"] ?? 0) - (other["x"] ?? 0));
+  return [...rows.values()].toSorted((one, other) => (one["step"] ?? 0) - (other["step"] ?? 0));
 }
 
 /** A label of the axis of values: short, and different for any two ticks. */
-function tickInDigits(value: number): string {
-  const size = Math.abs(value);
-  const rounded = Number(value.toPrecision(5));
-  return size >= 1e5 || (size > 0 && size < 0.001)
-    ? rounded.toExponential().replace("+", "")
-    : String(rounded);
-}
+const tickInDigits = (value: number) => String(Number(value.toPrecision(4)));
 
 const colourOf = (place: number) => `var(--curve-${place % 7})`;
 
@@ -123,20 +114,12 @@ interface CurvesProps {
 
 /** The curves of some runs, a chart a metric, drawn as the address says. The bar below a chart shows a part of its axis. */
 export function Curves({ runs, address }: CurvesProps) {
-  const { axis, scale, smooth: weight = "0" } = address;
+  const { scale, smooth: weight = "0" } = address;
   const metrics = [...new Set(runs.flatMap(({ series }) => series.map(({ name }) => name)))].toSorted();
   const draw = (change: Partial<Address>) => replaceAddress({ ...address, ...change });
-  const xInWords = (x: number) => (axis === "time" ? clock(x) : String(x));
   return (
     <>
       <div className="toolbar">
-        <label>
-          Over
-          <select value={axis} onChange={({ currentTarget }) => draw({ axis: currentTarget.value })}>
-            <option value="">steps</option>
-            <option value="time">time since the first value</option>
-          </select>
-        </label>
         <label>
           Smoothing
           <input
@@ -179,13 +162,9 @@ export function Curves({ runs, address }: CurvesProps) {
                 <strong>{metric}</strong> {last !== undefined && <span>{inDigits(last)}</span>}
               </figcaption>
               <ResponsiveContainer width="100%" height={240}>
-                <LineChart
-                  data={tableOf(curves, address)}
-                  syncId="runs"
-                  title={`${metric} over ${axis || "steps"}`}
-                >
+                <LineChart data={tableOf(curves, address)} syncId="runs" title={`${metric} over steps`}>
                   <CartesianGrid stroke="var(--line)" />
-                  <XAxis dataKey="x" type="number" domain={["dataMin", "dataMax"]} tickFormatter={xInWords} />
+                  <XAxis dataKey="step" type="number" domain={["dataMin", "dataMax"]} />
                   <YAxis
                     width={56}
                     scale={scale === "log" ? "log" : "auto"}
@@ -196,7 +175,6 @@ export function Curves({ runs, address }: CurvesProps) {
                     contentStyle={{ background: "var(--panel)", borderColor: "var(--line)" }}
                     itemStyle={{ color: "inherit" }}
 
-                    labelFormatter={(x) => xInWords(Number(x))}
                     formatter={(value) => inDigits(Number(value))}
                   />
                   {curves.map(({ place }) => (
@@ -212,13 +190,7 @@ export function Curves({ runs, address }: CurvesProps) {
                       isAnimationActive={false}
                     />
                   ))}
-                  <Brush
-                    dataKey="x"
-                    height={18}
-                    stroke="var(--soft)"
-                    fill="var(--raised)"
-                    tickFormatter={xInWords}
-                  />
+                  <Brush dataKey="step" height={18} stroke="var(--soft)" fill="var(--raised)" />
                 </LineChart>
               </ResponsiveContainer>
             </figure>

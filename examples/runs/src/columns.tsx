@@ -1,37 +1,23 @@
 import {
-  columnGroupingFeature,
-  columnOrderingFeature,
-  columnPinningFeature,
-  columnSizingFeature,
-  columnVisibilityFeature,
   constructAggregationFn,
   createColumnHelper,
   createExpandedRowModel,
   createGroupedRowModel,
   createSortedRowModel,
   type Row,
-  rowAggregationFeature,
-  rowExpandingFeature,
-  rowSortingFeature,
+  stockFeatures,
   tableFeatures,
 } from "@tanstack/react-table";
 import type { ReactNode } from "react";
 import { type Address, partsOf } from "./address.ts";
 import { clock, inDigits, isSmallerBetter, textOf } from "./format.ts";
 import type { RunOrder, RunOrderField } from "./generated/graphql.ts";
-import { Duration, Moment } from "./parts.tsx";
+import { Moment } from "./parts.tsx";
 import { Status } from "./status.tsx";
 import type { Run } from "./use-runs.ts";
 
 export const features = tableFeatures({
-  columnGroupingFeature,
-  columnOrderingFeature,
-  columnPinningFeature,
-  columnSizingFeature,
-  columnVisibilityFeature,
-  rowAggregationFeature,
-  rowExpandingFeature,
-  rowSortingFeature,
+  ...stockFeatures,
   expandedRowModel: createExpandedRowModel(),
   groupedRowModel: createGroupedRowModel(),
   sortedRowModel: createSortedRowModel(),
@@ -120,9 +106,8 @@ const PROPERTIES: Readonly<Record<string, Kind>> = {
   status: { valueOf: ({ status }) => status.toLowerCase(), cell: (run) => <Status of={run} />, size: 132 },
   duration: {
     valueOf: (run) => run.durationSeconds,
-    cell: (run) => <Duration of={run} />,
+    cell: (run) => clock(run.durationSeconds),
     inWords: clock,
-    size: 120,
   },
   tags: { valueOf: ({ tags }) => tags?.toSorted().join(", ") || undefined, size: 150 },
   user: { valueOf: ({ user }) => user?.username },
@@ -137,19 +122,12 @@ function kindOf(id: string): Kind {
   if (id.startsWith("metric."))
     return {
       valueOf: ({ metrics }) => metrics[name],
-      cell: ({ metrics }) => <Moving value={inDigits(metrics[name])} />,
+      cell: ({ metrics }) => inDigits(metrics[name]),
       inWords: inDigits,
       size: 156,
     };
   return PROPERTIES[id] ?? { valueOf: ({ parameters }) => parameters[name] };
 }
-
-/** A value that lights up when it changes: with another key it is another element, and its animation starts again. */
-const Moving = ({ value }: { value: string }) => (
-  <span key={value} className="moving">
-    {value}
-  </span>
-);
 
 /** The columns of a table by their ids. */
 export const columnsOf = (ids: readonly string[]) =>

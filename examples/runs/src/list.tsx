@@ -5,6 +5,7 @@ import { codesOf, Trouble } from "./errors.tsx";
 import { needsNames, readFilter } from "./filter.ts";
 import { FilterLine, useNames } from "./filter-line.tsx";
 import { many } from "./format.ts";
+import type { HeadQuery } from "./generated/graphql.ts";
 import { graphql } from "./generated/index.ts";
 import { LiveBadge, useRead } from "./live.tsx";
 import { Loading } from "./parts.tsx";
@@ -92,7 +93,7 @@ export function List({ name, address }: { name: string; address: Address }) {
       <h2>
         {name} {head.data?.group && <Status of={head.data.group} />}
       </h2>
-      <Counts of={head.data?.group?.experimentCounts} about={head.data?.group?.description} />
+      <Counts of={head.data?.group} />
       {!isListless && (
         <>
           <button className="fold" aria-expanded={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
@@ -112,7 +113,7 @@ export function List({ name, address }: { name: string; address: Address }) {
         address={address}
         onChange={reload}
       />
-      {!list.isRead && !error && <Loading what={name} lines={12} />}
+      {!list.isRead && !error && <Loading what={name} />}
       {list.isRead && runs.length === 0 && !isOld && (
         <Empty line={problems.length > 0 ? undefined : line} archived={list.archived} />
       )}
@@ -179,21 +180,20 @@ function Empty({ line, archived }: { line: string | undefined; archived: number 
   );
 }
 
-interface CountsProps {
-  readonly of:
-    | Readonly<Record<"total" | "succeeded" | "running" | "failed" | "stopped", number | null>>
-    | null
-    | undefined;
-  readonly about: string | null | undefined;
-}
-
-/** How many runs of a group are in which phase. The counts of a server can overlap. */
-function Counts({ of, about }: CountsProps) {
-  if (!of?.total) return about && <p className="hint">{about}</p>;
-  const words = (["succeeded", "running", "failed", "stopped"] as const).filter((word) => of[word]);
+/** What a group is about, and how many of its runs are in which phase. The counts of a server can overlap. */
+function Counts({ of }: { of: HeadQuery["group"] | undefined }) {
+  const { description, experimentCounts: counts } = of ?? {};
+  const words = counts?.total
+    ? [
+        many(counts.total),
+        ...(["succeeded", "running", "failed", "stopped"] as const).flatMap((word) =>
+          counts[word] ? `${counts[word]} ${word}` : [],
+        ),
+      ]
+    : [];
   return (
     <p className="hint">
-      {about} {[many(of.total), ...words.map((word) => `${of[word]} ${word}`)].join(" · ")}
+      {description} {words.join(" · ")}
     </p>
   );
 }

@@ -35,7 +35,7 @@ export function Log({ id, name }: { id: string; name: string }) {
     requestPolicy: "network-only",
   });
   const run = data?.experiment;
-  if (fetching) return <Loading what="the log" lines={12} />;
+  if (fetching) return <Loading what="the log" />;
   if (error || !run) return <Trouble error={error} retry={reload} />;
   const { text, endCursor } = run.logs ?? { text: "", endCursor: null };
   return <Following id={id} name={name} text={text} endCursor={endCursor} isFinished={run.isFinished} />;

@@ -1,6 +1,5 @@
 import { type ComponentProps, type ReactNode, type RefObject, useEffect, useId, useRef } from "react";
-import { clock, momentOf } from "./format.ts";
-import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { momentOf } from "./format.ts";
 
 /** A button that can be off for the moment. It keeps the focus, which browsers take from buttons that are `disabled`. */
 export function Button({ isOff, onClick, ...given }: ComponentProps<"button"> & { isOff: boolean }) {
@@ -13,17 +12,11 @@ export function Button({ isOff, onClick, ...given }: ComponentProps<"button"> & 
   );
 }
 
-/** Holds the place of something that is being read. */
-export function Loading({ what, lines = 3 }: { what: string; lines?: number }) {
-  return (
-    <div className="loading" role="status">
-      <span className="visually-hidden">Loading {what}…</span>
-      {Array.from({ length: lines }, (_, line) => (
-        <div key={line} />
-      ))}
-    </div>
-  );
-}
+export const Loading = ({ what }: { what: string }) => (
+  <p className="hint" role="status">
+    Loading {what}…
+  </p>
+);
 
 /** A fact with its name; nothing where the service has none. */
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
@@ -100,14 +93,3 @@ export function Sheet({ name, children }: { name: string; children: ReactNode })
     </main>
   );
 }
-
-const durationFragment = graphql(`
-  fragment Duration on Trackable {
-    id
-    durationSeconds
-  }
-`);
-
-/** The duration of a run. */
-export const Duration = ({ of }: { of: FragmentType<typeof durationFragment> }) =>
-  clock(readFragment(durationFragment, of).durationSeconds);

@@ -4,13 +4,13 @@ import { type Address, hrefOf, runHref } from "./address.ts";
 import { Charts } from "./charts.tsx";
 import { Trouble } from "./errors.tsx";
 import { Files } from "./files.tsx";
-import { textOf } from "./format.ts";
+import { clock, textOf } from "./format.ts";
 import type { Capability, RunQuery } from "./generated/graphql.ts";
 import { graphql } from "./generated/index.ts";
 import { LiveBadge, useLive, useRead } from "./live.tsx";
 import { Log } from "./log.tsx";
 import { NewRun } from "./new-run.tsx";
-import { Button, Confirm, Duration, Fact, Loading, Moment } from "./parts.tsx";
+import { Button, Confirm, Fact, Loading, Moment } from "./parts.tsx";
 import { archiveMutation } from "./selection.tsx";
 import { Status } from "./status.tsx";
 
@@ -46,7 +46,7 @@ const runQuery = graphql(`
         }
       }
       ...Status
-      ...Duration
+      durationSeconds
       ...NewRun
       ...Files
       ...Charts
@@ -62,7 +62,7 @@ const watchRunSubscription = graphql(`
         id
         isFinished
         ...Status
-        ...Duration
+        durationSeconds
       }
     }
   }
@@ -75,7 +75,7 @@ const stopMutation = graphql(`
         id
         isFinished
         ...Status
-        ...Duration
+        durationSeconds
       }
     }
   }
@@ -199,9 +199,7 @@ function Facts({ run }: { run: Experiment }) {
         ))}
         <Fact name="tags">{tags?.join(", ")}</Fact>
         <Fact name="started">{startedAt ? <Moment at={startedAt} /> : "not yet"}</Fact>
-        <Fact name="duration">
-          <Duration of={run} />
-        </Fact>
+        <Fact name="duration">{clock(run.durationSeconds)}</Fact>
         <Fact name="cloned from">
           {original && <a href={runHref(original.uniqueName)}>{original.uniqueName}</a>}
         </Fact>

@@ -53,7 +53,7 @@ export function Start() {
         <h2>{data?.viewer ? `Projects of ${data.viewer.username}` : "Projects"}</h2>
         <a href={hrefOf({ archive: "all" })}>Archive</a>
       </div>
-      {!projects && fetching && <Loading what="projects" lines={6} />}
+      {!projects && fetching && <Loading what="projects" />}
       <Trouble error={error} data={projects} retry={reload} />
       {projects?.nodes.length === 0 && (
         <p className="hint">You have no project yet. Projects of others can be opened by their names.</p>

@@ -38,7 +38,6 @@ const rowFragment = graphql(`
       value
     }
     ...Status
-    ...Duration
   }
 `);
 
