@@ -10,7 +10,7 @@ const namesQuery = graphql(`
   query Names($project: ID!, $filter: RunFilter) {
     project(id: $project) {
       id
-      experiments(first: 1, filter: $filter) {
+      experiments(first: 1, filter: $filter, order: { by: { field: CREATED_AT } }) {
         summary {
           isComplete
           metrics {

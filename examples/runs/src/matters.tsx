@@ -12,7 +12,7 @@ const mattersQuery = graphql(`
   query Matters($project: ID!, $filter: RunFilter, $metric: String!) {
     project(id: $project) {
       id
-      experiments(first: 1, filter: $filter) {
+      experiments(first: 1, filter: $filter, order: { by: { field: CREATED_AT } }) {
         summary {
           scannedRows
           total
@@ -49,7 +49,10 @@ function breakdownsOf(parameters: readonly string[]): string {
         { metrics { name count mean standardDeviation } }`,
   );
   return `query Breakdowns($project: ID!, $filter: RunFilter, $metric: String!) {
-    project(id: $project) { id experiments(first: 1, filter: $filter) { summary { ${fields.join(" ") || "__typename"} } } }
+    project(id: $project) {
+      id
+      experiments(first: 1, filter: $filter, order: { by: { field: CREATED_AT } }) { summary { ${fields.join(" ") || "__typename"} } }
+    }
   }`;
 }
 
