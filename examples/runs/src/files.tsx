@@ -17,15 +17,17 @@ const filesFragment = graphql(`
 `);
 
 const folderQuery = graphql(`
-  query Folder($run: ID!) {
+  query Folder($run: ID!, $path: String) {
     experiment(id: $run) {
       id
-      outputFiles {
+      outputFiles(path: $path) {
         folders {
           name
+          path
         }
         files {
           name
+          path
           bytes
           url
         }
@@ -34,32 +36,51 @@ const folderQuery = graphql(`
   }
 `);
 
-/** The files of a run: its outputs and its log as a whole, and the uppermost output files. */
+/** The files of a run: its outputs and its log as a whole, and its output files as a tree. */
 export function Files({ of }: { of: FragmentType<typeof filesFragment> }) {
   const { id, uniqueName, outputsUrl, logsUrl } = readFragment(filesFragment, of);
-  const { data, error, fetching, reload } = useRead({ query: folderQuery, variables: { run: id } });
-  const folder = data?.experiment?.outputFiles;
   return (
     <section className="files" aria-label="Output files">
       <div className="actions">
         <Download url={outputsUrl} name={`${uniqueName}.tar.gz`} label="Download outputs" />
         <Download url={logsUrl} name={`${uniqueName}.log`} label="Download log" />
       </div>
+      <Folder run={id} path={null} />
+    </section>
+  );
+}
+
+/** The contents of a folder: folders first, each read when it is opened, then files. A null path is that of the outputs. */
+function Folder({ run, path }: { run: string; path: string | null }) {
+  const { data, error, fetching, reload } = useRead({ query: folderQuery, variables: { run, path } });
+  const [open, setOpen] = useState<string | null>();
+  const folder = data?.experiment?.outputFiles;
+  return (
+    <>
       <Trouble error={error} data={folder} retry={reload} />
-      {!folder && fetching && <Loading what="the output files" />}
+      {!folder && fetching && <Loading what={path ?? "the output files"} />}
       <ul>
-        {folder?.folders?.map(({ name }) => (
-          <li key={name}>{name}/</li>
+        {folder?.folders?.map(({ name, path: inner }) => (
+          <li key={name}>
+            <button
+              className="plain"
+              aria-expanded={open === inner}
+              onClick={() => setOpen(open === inner ? undefined : inner)}
+            >
+              {name}/
+            </button>
+            {open === inner && inner !== null && <Folder run={run} path={inner} />}
+          </li>
         ))}
-        {folder?.files?.map(({ name, bytes, url }) => (
+        {folder?.files?.map(({ name, path: inner, bytes, url }) => (
           <li key={name} className="file">
             <span>{name}</span>
             <span className="hint">{bytes === null ? "" : bytesInWords(bytes)}</span>
-            {url && <Download url={url} name={name} label="Download" title={`Download ${name}`} />}
+            {url && <Download url={url} name={name} label="Download" title={`Download ${inner ?? name}`} />}
           </li>
         ))}
       </ul>
-    </section>
+    </>
   );
 }
 

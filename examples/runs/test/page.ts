@@ -40,7 +40,6 @@ export async function openAt(
   const address = server.resolvedUrls?.local[0] ?? "";
 
   const page = await openPage({ viewport: { width: 1280, height: 800 }, ...options });
-  if (process.env["QUICK"]) page.setDefaultTimeout(8_000);
   const complaints: string[] = [];
   page.on("pageerror", ({ message }) => complaints.push(message));
   onTestFinished(() => expect(complaints).toEqual([]));
@@ -114,7 +113,5 @@ export const rowOf = (page: Page, name: string) => page.getByRole("row").filter(
 export const addressOf = (page: Page) =>
   Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
 
-export const SOON = process.env["QUICK"] ? { timeout: 8_000 } : SHOWN;
-
 /** Until a look gives the expected value. */
-export const expectSoon = <Value>(look: () => Promise<Value> | Value) => expect.poll(look, SOON);
+export const expectSoon = <Value>(look: () => Promise<Value> | Value) => expect.poll(look, SHOWN);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { hasBrowser } from "../../../../test/support/browser.ts";
-import { columnOf, expectSoon, linesOf, openAt, rowOf, signIn, SOON } from "../page.ts";
+import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
+import { columnOf, expectSoon, linesOf, openAt, rowOf, signIn } from "../page.ts";
 
 const GROUP = "#list=ada.mnist.1";
 
@@ -21,7 +21,7 @@ test.runIf(hasBrowser).each([
   // Back again, the stream is opened by itself, and then everything else is read.
   await page.unroute("**/graphql");
   await pollUntil(page.getByText("live", { exact: true }));
-  await expect.poll(() => page.getByRole("alert").filter({ hasText: /./ }).count(), SOON).toBe(0);
+  await expect.poll(() => page.getByRole("alert").filter({ hasText: /./ }).count(), SHOWN).toBe(0);
   await expectSoon(async () => (await columnOf(page, click))[0]).toBe(first);
 });
 
@@ -41,7 +41,7 @@ test.runIf(hasBrowser)(
     await page.getByText("100 of 125 runs are loaded.").waitFor();
     await page.unroute("**/graphql");
     await pollUntil(page.getByText("125 runs.", { exact: true }));
-    await expect.poll(() => page.getByRole("alert").filter({ hasText: /./ }).count(), SOON).toBe(0);
+    await expect.poll(() => page.getByRole("alert").filter({ hasText: /./ }).count(), SHOWN).toBe(0);
   },
 );
 
@@ -56,7 +56,7 @@ test.runIf(hasBrowser)("everything that failed reads itself again when the strea
   await page.getByLabel("Group by").selectOption("user");
   await page.unroute("**/graphql");
   await pollUntil(run.getByRole("heading", { name: "ada.mnist.1.10 succeeded" }));
-  await expect.poll(() => page.getByRole("alert").filter({ hasText: /./ }).count(), SOON).toBe(0);
+  await expect.poll(() => page.getByRole("alert").filter({ hasText: /./ }).count(), SHOWN).toBe(0);
 });
 
 test.runIf(hasBrowser)("an ended session returns to sign-in, after a click or by itself", async () => {

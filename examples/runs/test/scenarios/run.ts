@@ -79,6 +79,11 @@ test.runIf(hasBrowser)("a run is stopped once that is confirmed, and every part 
 
 test.runIf(hasBrowser)("files are saved as the service has them, and never cut", async () => {
   const { page, demo } = await openAt(`${RUN}&show=files`);
+  await page.getByRole("button", { name: "checkpoints/" }).click();
+  await page
+    .getByRole("button", { name: /^Download checkpoints\// })
+    .first()
+    .waitFor();
   for (const [button, name, path] of [
     ["Download outputs", "ada.mnist.1.28.tar.gz", "outputs/download"],
     ["Download log", "ada.mnist.1.28.log", "logs"],
