@@ -104,6 +104,8 @@ function tableOf(curves: readonly Curve[], { scale, smooth: weight }: Address) {
 /** A label of the axis of values: short, and different for any two ticks. */
 const tickInDigits = (value: number) => String(Number(value.toPrecision(4)));
 
+const TICK = { fill: "var(--soft)" };
+
 const colourOf = (place: number) => `var(--curve-${place % 7})`;
 
 interface CurvesProps {
@@ -164,11 +166,12 @@ export function Curves({ runs, address }: CurvesProps) {
               <ResponsiveContainer width="100%" height={240}>
                 <LineChart data={tableOf(curves, address)} syncId="runs" title={`${metric} over steps`}>
                   <CartesianGrid stroke="var(--line)" />
-                  <XAxis dataKey="step" type="number" domain={["dataMin", "dataMax"]} />
+                  <XAxis dataKey="step" type="number" domain={["dataMin", "dataMax"]} tick={TICK} />
                   <YAxis
                     width={56}
                     scale={scale === "log" ? "log" : "auto"}
                     domain={["auto", "auto"]}
+                    tick={TICK}
                     tickFormatter={tickInDigits}
                   />
                   <Tooltip

@@ -113,7 +113,9 @@ export function Compare({ address }: { address: Address }) {
                   {parts.map(({ title, rows }) => (
                     <Fragment key={title}>
                       <tr>
-                        <th scope="rowgroup">{rows.length > 0 ? title : `${title}: all equal`}</th>
+                        <th scope="rowgroup" colSpan={runs.length + 1}>
+                          {rows.length > 0 ? title : `${title}: all equal`}
+                        </th>
                       </tr>
                       {rows.map(({ name, values }) => (
                         <Row key={name} name={name} values={values} isMetric={title === "metrics"} />

@@ -75,12 +75,7 @@ export function FilterLine({ address, names, onFocus }: FilterLineProps) {
     setText(filter);
   }
   const items = completionsOf(text, names);
-  const isTyped = text !== filter;
-  // A term without a sign is a word, or not finished.
   const { problems } = readFilter(text, names);
-  const apply = () => {
-    if (problems.length === 0) location.hash = hrefOf({ ...address, filter: text.trim() });
-  };
   const { isOpen, highlightedIndex, getInputProps, getLabelProps, getMenuProps, getItemProps } = useCombobox({
     items: [...items],
     inputValue: text,
@@ -101,7 +96,7 @@ export function FilterLine({ address, names, onFocus }: FilterLineProps) {
       aria-label="Filter"
       onSubmit={(event) => {
         event.preventDefault();
-        apply();
+        if (problems.length === 0) location.hash = hrefOf({ ...address, filter: text.trim() });
       }}
     >
       <label {...getLabelProps()}>Filter</label>
@@ -134,7 +129,7 @@ export function FilterLine({ address, names, onFocus }: FilterLineProps) {
       {filter && <a href={hrefOf({ ...address, filter: undefined })}>All runs</a>}
       <div id="filter-problems" role="alert" className={problems.length > 0 ? "note" : undefined}>
         {problems.join(" ")}
-        {problems.length > 0 && !isTyped && " This is not filtered by."}
+        {problems.length > 0 && text === filter && " This is not filtered by."}
       </div>
     </form>
   );

@@ -8,11 +8,6 @@ export function clock(seconds: number | null): string {
   return hours ? `${hours}:${twoDigits(minutes)}:${rest}` : `${minutes}:${rest}`;
 }
 
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-
-/** A time, in the words of the reader's language. */
-export const momentOf = (time: string) => moment.format(new Date(time));
-
 /** A value of a metric in digits, the same wherever it stands; a dash where there is none. */
 export function inDigits(value: number | null | undefined): string {
   if (typeof value !== "number") return "–";
@@ -28,17 +23,10 @@ export function textOf(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-const SIZES = [
-  ["GB", 1e9],
-  ["MB", 1e6],
-  ["kB", 1e3],
-] as const;
+const bytes = new Intl.NumberFormat("en", { style: "unit", unit: "byte", notation: "compact" });
 
-/** A number of bytes as `3.4 MB`. */
-export function bytesInWords(bytes: number): string {
-  const [unit, size] = SIZES.find(([, least]) => bytes >= least) ?? ["bytes", 1];
-  return size === 1 ? `${bytes} bytes` : `${(bytes / size).toFixed(1)} ${unit}`;
-}
+/** A number of bytes as `3.4MB`. */
+export const bytesInWords = (count: number) => bytes.format(count);
 
 export const many = (count: number) => (count === 1 ? "1 run" : `${count.toLocaleString("en")} runs`);
 

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { type Address, compareHref, hrefOf, isGroup, MOST_COMPARED, projectOf, within } from "./address.ts";
+import { type Address, hrefOf, isGroup, projectOf, within } from "./address.ts";
 import { idsOf, serverOrderOf } from "./columns.tsx";
 import { codesOf, Trouble } from "./errors.tsx";
 import { needsNames, readFilter } from "./filter.ts";
@@ -138,19 +138,6 @@ export function List({ name, address }: { name: string; address: Address }) {
                 : `${many(runs.length)}.`}
               {order?.by.metric && ` Runs without ${order.by.metric} are left out.`}
             </p>
-            {runs.length > 1 && (
-              <a
-                className="button"
-                href={compareHref(
-                  runs.map(({ uniqueName }) => uniqueName),
-                  address,
-                )}
-              >
-                {runs.length > MOST_COMPARED
-                  ? `Compare the first ${MOST_COMPARED}`
-                  : `Compare these ${runs.length}`}
-              </a>
-            )}
             {metrics[0] && (
               <a
                 className="button"
@@ -168,14 +155,10 @@ export function List({ name, address }: { name: string; address: Address }) {
 
 /** Says why a list is empty. */
 function Empty({ line, archived }: { line: string | undefined; archived: number }) {
+  const why = archived > 0 ? `${many(archived)} archived, and no others here.` : "No runs yet.";
   return (
     <p className="empty">
-      {line
-        ? `No run matches ${line}. `
-        : archived > 0
-          ? `${many(archived)} archived, and no others here. `
-          : "No runs yet. "}
-      <a href={hrefOf({ archive: "all" })}>Archive</a>
+      {line ? `No run matches ${line}.` : why} <a href={hrefOf({ archive: "all" })}>Archive</a>
     </p>
   );
 }
@@ -183,17 +166,12 @@ function Empty({ line, archived }: { line: string | undefined; archived: number 
 /** What a group is about, and how many of its runs are in which phase. The counts of a server can overlap. */
 function Counts({ of }: { of: HeadQuery["group"] | undefined }) {
   const { description, experimentCounts: counts } = of ?? {};
-  const words = counts?.total
-    ? [
-        many(counts.total),
-        ...(["succeeded", "running", "failed", "stopped"] as const).flatMap((word) =>
-          counts[word] ? `${counts[word]} ${word}` : [],
-        ),
-      ]
-    : [];
+  const phases = ["succeeded", "running", "failed", "stopped"] as const;
+  const words = phases.flatMap((phase) => (counts?.[phase] ? ` · ${counts[phase]} ${phase}` : []));
   return (
     <p className="hint">
-      {description} {words.join(" · ")}
+      {description} {counts?.total ? many(counts.total) : ""}
+      {words}
     </p>
   );
 }

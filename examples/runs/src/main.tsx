@@ -25,8 +25,9 @@ function kept(): Session {
   return token === null ? {} : { token };
 }
 
+/** The selection of runs goes with the session. */
 const keep = (token: string | undefined) =>
-  token === undefined ? sessionStorage.removeItem(KEY) : sessionStorage.setItem(KEY, token);
+  token === undefined ? sessionStorage.clear() : sessionStorage.setItem(KEY, token);
 
 function App() {
   const [{ token, ended }, setSession] = useState<Session>(kept);

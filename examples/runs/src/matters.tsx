@@ -97,9 +97,7 @@ export function Matters({ address }: { address: Address }) {
       {!isRead && fetching && <Loading what="what matters" />}
       {isRead && (
         <section className="panel" aria-label={`Parameters that go with ${metric}`} aria-busy={fetching}>
-          {ranked.length === 0 && (
-            <p className="empty">No parameter differs between runs that have {metric}.</p>
-          )}
+          {ranked.length === 0 && <p className="empty">No parameter can be ranked.</p>}
           <ul className="importance">
             {ranked.map(({ name, strength, kind }) => (
               <li key={name}>

@@ -1,5 +1,4 @@
 import { type ComponentProps, type ReactNode, type RefObject, useEffect, useId, useRef } from "react";
-import { momentOf } from "./format.ts";
 
 /** A button that can be off for the moment. It keeps the focus, which browsers take from buttons that are `disabled`. */
 export function Button({ isOff, onClick, ...given }: ComponentProps<"button"> & { isOff: boolean }) {
@@ -29,7 +28,9 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
   );
 }
 
-export const Moment = ({ at }: { at: string }) => <time dateTime={at}>{momentOf(at)}</time>;
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+export const Moment = ({ at }: { at: string }) => <time dateTime={at}>{moment.format(new Date(at))}</time>;
 
 /** A menu over the page: the browser closes it on Escape or a press beside it, and returns the focus. */
 export function Menu({ label, children }: { label: ReactNode; children: ReactNode }) {

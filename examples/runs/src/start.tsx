@@ -67,7 +67,6 @@ export function Start() {
                 All runs
               </a>
             </div>
-            {groups?.nodes.length === 0 && <p className="hint">No groups.</p>}
             <ul className="groups">
               {groups?.nodes.map((group) => (
                 <li key={group.id}>

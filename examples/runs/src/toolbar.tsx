@@ -99,21 +99,12 @@ function Columns({ address, all, shown }: Omit<ToolbarProps, "files">) {
           );
         })}
       </ul>
-      {address.columns !== undefined && (
-        <a href={hrefOf({ ...address, columns: undefined, pin: undefined })}>Usual columns</a>
-      )}
     </Menu>
   );
 }
 
 /** The parts of an address that a view keeps. */
-const viewOf = ({ filter, sort, group, columns, pin }: Address): Address => ({
-  filter,
-  sort,
-  group,
-  columns,
-  pin,
-});
+const viewOf = ({ filter, sort, group, columns, pin }: Address) => ({ filter, sort, group, columns, pin });
 
 /** Views by their names: links, which hold all of the view, as this browser keeps them for a list. */
 function Views({ address }: { address: Address }) {

@@ -201,10 +201,8 @@ export function useRuns({ list, filter, order, isAll, maxPageSize, isReady }: Wa
     isRead: pages.size > 0,
     isOld,
     hasMore,
-    fetching,
     error,
     reload,
-    retry,
     readMore: () => hasMore && !isOld && !fetching && !error && read(last + 1, size, endCursor),
   };
 }

@@ -73,11 +73,6 @@ export async function openAt(
           return isShown;
         }, SHOWN)
         .toBe(true),
-    /** Takes a picture for the documentation if the variable PICTURE names a folder for it. */
-    picture: async (name: string) => {
-      const folder = process.env["PICTURE"];
-      if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
-    },
   };
 }
 

@@ -16,10 +16,10 @@ test.runIf(hasBrowser).each([
   ["matters", "#list=ada.mnist.1&matters=loss", "spread between groups"],
   ["archive", "#archive=all", "Archived runs of all projects"],
 ])("the page %s is accessible in every size and mode", async (name, hash, shown) => {
-  const opened = await openAt(hash);
-  await opened.page.getByText(shown).or(opened.page.getByLabel(shown)).first().waitFor();
-  await looksWell(opened, name);
-  expect(await opened.page.title()).toMatch(/Runs$/);
+  const { page } = await openAt(hash);
+  await page.getByText(shown).or(page.getByLabel(shown)).first().waitFor();
+  await looksWell(page, name);
+  expect(await page.title()).toMatch(/Runs$/);
 });
 
 test.runIf(hasBrowser).each([
