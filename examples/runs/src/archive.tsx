@@ -20,6 +20,7 @@ const archiveQuery = graphql(`
           ... on Experiment {
             uniqueName
             isArchived
+            ...Archived
             ...Status
           }
         }

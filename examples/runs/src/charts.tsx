@@ -177,7 +177,6 @@ export function Curves({ runs, address }: CurvesProps) {
                   <Tooltip
                     contentStyle={{ background: "var(--panel)", borderColor: "var(--line)" }}
                     itemStyle={{ color: "inherit" }}
-
                     formatter={(value) => inDigits(Number(value))}
                   />
                   {curves.map(({ place }) => (

@@ -163,7 +163,7 @@ function Empty({ line, archived }: { line: string | undefined; archived: number 
   );
 }
 
-/** What a group is about, and how many of its runs are in which phase. The counts of a server can overlap. */
+/** The description of a group, and the number of its runs in each phase. The counts of a server can overlap. */
 function Counts({ of }: { of: HeadQuery["group"] | undefined }) {
   const { description, experimentCounts: counts } = of ?? {};
   const phases = ["succeeded", "running", "failed", "stopped"] as const;

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-interface Named {
+export interface Named {
   readonly id: string;
   readonly uniqueName: string;
 }

@@ -5,7 +5,7 @@ import { Trouble } from "./errors.tsx";
 import { many } from "./format.ts";
 import { graphql } from "./generated/index.ts";
 import { Button, Confirm } from "./parts.tsx";
-import type { Mark } from "./selected.ts";
+import type { Mark, Named } from "./selected.ts";
 
 const stopMutation = graphql(`
   mutation StopRuns($ids: [ID!]!) {
@@ -38,11 +38,6 @@ export const archiveMutation = graphql(`
   }
 `);
 
-interface Chosen {
-  readonly id: string;
-  readonly uniqueName: string;
-}
-
 interface Answer {
   /** The outcome of each run, in order. */
   readonly results?: readonly {
@@ -68,7 +63,7 @@ const PORTION = 100;
 const NAMED = 12;
 
 interface SelectionProps {
-  readonly runs: readonly Chosen[];
+  readonly runs: readonly Named[];
   /** How many of the selected runs are not in the list as it is now. */
   readonly hidden: number;
   readonly select: Mark;
@@ -88,7 +83,7 @@ export function Selection({ runs, hidden, select, address, onChange }: Selection
   /** Does something with the runs, one portion after the other. Gives those with which it was done. */
   async function act(word: string, send: (ids: string[]) => Promise<Answer>) {
     setBusy(true);
-    let [taken, outcome]: [Chosen[], Outcome] = [[], NOTHING];
+    let [taken, outcome]: [Named[], Outcome] = [[], NOTHING];
     for (let from = 0; from < runs.length; from += PORTION) {
       const portion = runs.slice(from, from + PORTION);
       const { results, error: trouble } = await send(portion.map(({ id }) => id));

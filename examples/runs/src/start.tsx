@@ -24,7 +24,6 @@ const startQuery = graphql(`
             nodes {
               id
               uniqueName
-              name
               description
               ...Status
             }
@@ -71,8 +70,7 @@ export function Start() {
               {groups?.nodes.map((group) => (
                 <li key={group.id}>
                   <a href={hrefOf({ list: group.uniqueName })}>
-                    <strong>{group.uniqueName}</strong>{" "}
-                    <span className="hint">{group.description ?? group.name}</span>
+                    <strong>{group.uniqueName}</strong> <span className="hint">{group.description}</span>
                   </a>
                   <Status of={group} />
                 </li>

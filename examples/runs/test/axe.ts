@@ -10,7 +10,7 @@ const LOOKS = [
   { name: "phone", viewport: { width: 390, height: 844 }, colorScheme: "light" },
 ] as const;
 
-/** What axe finds at fault in the page as it is now: rule, and the elements. */
+/** The faults that axe finds in the page as it is now: rule, and the elements. */
 async function faultsOf(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<AxeResults>("axe.run()");

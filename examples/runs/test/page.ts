@@ -21,7 +21,7 @@ const openPage = shareBrowser();
 
 interface Options extends BrowserContextOptions {
   readonly profile?: string;
-  /** Who signs in; null: nobody. */
+  /** The user that signs in; null: nobody. */
   readonly user?: string | null;
 }
 

@@ -29,7 +29,11 @@ test.runIf(hasBrowser)(
   "without the gateway, a group that needs more runs keeps the loaded ones",
   async () => {
     const { page, ask, pollUntil, breakConnections } = await openAt("#list=ada.mnist");
-    const more = `mutation ($id: ID!) { ${Array.from({ length: 20 }, (_, at) => `run${at}: restartExperiment(id: $id) { experiment { id } }`).join(" ")} }`;
+    const runs = Array.from(
+      { length: 20 },
+      (_, at) => `run${at}: restartExperiment(id: $id) { experiment { id } }`,
+    );
+    const more = `mutation ($id: ID!) { ${runs.join(" ")} }`;
     for (let times = 0; times < 6; times += 1) await ask(more, { id: "ada.speech.36" });
     await page.evaluate(`location.hash = "#list=ada.speech"`);
     await page.getByText("100 of 125 runs are loaded.").waitFor();
