@@ -54,12 +54,12 @@ test.runIf(hasBrowser)("everything that failed reads itself again when the strea
   await pollUntil(page.getByText("live", { exact: true }));
   await page.route("**/graphql", (route) => route.abort());
   breakConnections();
-  await page.getByRole("link", { name: "ada.mnist.1.10" }).click();
-  const run = page.getByRole("region", { name: "ada.mnist.1.10" });
+  await page.getByRole("link", { name: "ada.mnist.1.28" }).click();
+  const run = page.getByRole("region", { name: "ada.mnist.1.28" });
   await run.getByText("The gateway cannot be reached.").waitFor();
   await page.getByLabel("Group by").selectOption("user");
   await page.unroute("**/graphql");
-  await pollUntil(run.getByRole("heading", { name: "ada.mnist.1.10 succeeded" }));
+  await pollUntil(run.getByRole("heading", { name: "ada.mnist.1.28 succeeded" }));
   await expect.poll(() => page.getByRole("alert").filter({ hasText: /./ }).count(), SHOWN).toBe(0);
 });
 
