@@ -10,5 +10,7 @@ const gateway = {
 
 export default defineConfig({
   plugins: [react()],
+  // `light-dark()` and nested rules are for browsers of 2024 and newer.
+  build: { cssTarget: ["chrome123", "firefox120", "safari17.5"], chunkSizeWarningLimit: 1_200 },
   server: { proxy: { "/graphql": gateway, "/downloads": gateway, "/export": gateway } }, // `preview` takes it over
 });

@@ -1,11 +1,11 @@
 import { useState } from "react";
-import type { Address } from "./address.ts";
-import { Chart } from "./chart.tsx";
-import { pointsOf } from "./curve.ts";
-import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
-import type { Range } from "./plot.tsx";
-import { drawingOf, Tools } from "./tools.tsx";
-import { useMetricRecords } from "./watch-metrics.ts";
+import { Brush, CartesianGrid, Line, LineChart, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
+import { type Address, replaceAddress } from "./address.ts";
+import { inDigits } from "./format.ts";
+import type { ChartsFragment } from "./generated/graphql.ts";
+import { type DocumentType, type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { useLive } from "./live.tsx";
+import { smooth } from "./smooth.ts";
 
 const chartsFragment = graphql(`
   fragment Charts on Experiment {
@@ -27,6 +27,22 @@ const chartsFragment = graphql(`
   }
 `);
 
+const watchMetricsSubscription = graphql(`
+  subscription WatchMetrics($id: ID!, $after: String) {
+    experimentMetricRecorded(id: $id, after: $after) {
+      id
+      createdAt
+      values {
+        name
+        value
+      }
+    }
+  }
+`);
+
+type MetricRecord = DocumentType<typeof watchMetricsSubscription>["experimentMetricRecorded"];
+type Series = NonNullable<ChartsFragment["metricSeries"]>[number];
+
 interface ChartsProps {
   readonly of: FragmentType<typeof chartsFragment>;
   readonly address: Address;
@@ -38,56 +54,151 @@ interface ChartsProps {
 export function Charts({ of, address, onChange }: ChartsProps) {
   const { id, uniqueName, isFinished, metricSeries, metrics } = readFragment(chartsFragment, of);
   const after = metrics?.pageInfo.endCursor ?? null;
-  const records = useMetricRecords({ id, after, isFinished, onFirst: onChange });
-  const [range, setRange] = useState<Range | null>(null);
-  const [isOpen, setOpen] = useState(false);
-  const drawing = drawingOf(address, "time");
-
-  const charts = (metricSeries ?? []).map(({ name, steps, times, values }) => {
-    const read = pointsOf({ steps, times, values });
-    const all = pointsOf({
-      steps: [...steps, ...records.map((_record, at) => (steps.at(-1) ?? 0) + at + 1)],
-      times: [...times, ...records.map(({ createdAt }) => createdAt)],
-      values: [...values, ...records.map((record) => valueOf(record.values, name))],
-    });
-    // An event may repeat points that were already read.
-    const since = read.at(-1)?.second ?? -1;
-    const points = [...read, ...all.slice(read.length).filter(({ second }) => second > since)];
-    return { name, curves: [{ name: uniqueName, place: 0, points }] };
+  const [records, setRecords] = useState<readonly MetricRecord[]>([]);
+  useLive({
+    query: watchMetricsSubscription,
+    of: `${id} ${after}`,
+    isOver: isFinished,
+    // Behind the last record: each once, also when the connection breaks in between.
+    variables: () => ({ id, after: records.at(-1)?.id ?? after }),
+    onEvent: ({ experimentMetricRecorded: record }) => {
+      // Without a cursor, records between the read and the subscription may be missing: reading again brings all.
+      if (after === null) onChange();
+      else setRecords((earlier) => [...earlier, record]);
+    },
   });
-  if (metricSeries && charts.length === 0) {
+  const series = (metricSeries ?? []).map(({ name, steps, times, values }) => {
+    // Records that were there when the run was read once more are in the series already.
+    const last = Date.parse(times.at(-1) ?? "");
+    const added = records.filter(({ createdAt }) => !(Date.parse(createdAt ?? "") <= last));
+    const valueIn = (record: MetricRecord) => record.values.find((each) => each.name === name)?.value ?? null;
+    return {
+      name,
+      steps: [...steps, ...added.map((_record, at) => (steps.at(-1) ?? -1) + at + 1)],
+      times: [...times, ...added.map(({ createdAt }) => createdAt)],
+      values: [...values, ...added.map(valueIn)],
+    };
+  });
+  if (metricSeries && series.length === 0)
     return <p className="empty">{isFinished ? "No metrics were recorded." : "No metrics yet."}</p>;
-  }
+  return <Curves runs={[{ name: uniqueName, series }]} address={address} />;
+}
+
+interface Curve extends Series {
+  /** Number of the run, from which its colour follows. */
+  readonly place: number;
+}
+
+/** A row for each step, with the values of the curves there. */
+function tableOf(curves: readonly Curve[], { scale, smooth: weight }: Address) {
+  const rows = new Map<number, Record<string, number | null>>();
+  for (const { place, steps, values } of curves)
+    for (const [at, value] of smooth(steps, values, Math.min(0.99, Number(weight) || 0)).entries()) {
+      const step = steps[at] ?? 0;
+      const shown = scale === "log" && value !== null && value <= 0 ? null : value;
+      rows.set(step, { ...rows.get(step), step, [place]: shown });
+    }
+  return [...rows.values()].toSorted((one, other) => (one["step"] ?? 0) - (other["step"] ?? 0));
+}
+
+/** A label of the axis of values: short, and different for any two ticks. */
+const tickInDigits = (value: number) => String(Number(value.toPrecision(4)));
+
+const TICK = { fill: "var(--soft)" };
+
+const colourOf = (place: number) => `var(--curve-${place % 7})`;
+
+interface CurvesProps {
+  /** Runs in the order of their colours. */
+  readonly runs: readonly { readonly name: string; readonly series: readonly Series[] }[];
+  readonly address: Address;
+}
+
+/** The curves of some runs, a chart a metric, drawn as the address says. The bar below a chart shows a part of its axis. */
+export function Curves({ runs, address }: CurvesProps) {
+  const { scale, smooth: weight = "0" } = address;
+  const metrics = [...new Set(runs.flatMap(({ series }) => series.map(({ name }) => name)))].toSorted();
+  const draw = (change: Partial<Address>) => replaceAddress({ ...address, ...change });
   return (
     <>
-      {charts.length > 0 && (
-        <details className="choice" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-          <summary>Axis, smoothing, scale and zoom</summary>
-          <Tools
-            of={charts.flatMap(({ curves }) => curves)}
-            address={address}
-            usual="time"
-            range={range}
-            onRange={setRange}
+      <div className="toolbar">
+        <label>
+          Smoothing
+          <input
+            type="range"
+            min="0"
+            max="0.99"
+            step="0.03"
+            value={weight}
+            onChange={({ currentTarget: { value } }) => draw({ smooth: value === "0" ? undefined : value })}
           />
-        </details>
+        </label>
+        <label>
+          <input
+            type="checkbox"
+            checked={scale === "log"}
+            onChange={({ currentTarget }) => draw({ scale: currentTarget.checked ? "log" : undefined })}
+          />
+          log scale
+        </label>
+      </div>
+      {runs.length > 1 && (
+        <ul className="legend" aria-label="Runs">
+          {runs.map(({ name }, place) => (
+            <li key={name}>
+              <span className="swatch" style={{ background: colourOf(place) }} /> {name}
+            </li>
+          ))}
+        </ul>
       )}
-      {charts.map(({ name, curves }) => (
-        <Chart key={name} name={name} curves={curves} drawing={drawing} range={range} onRange={setRange} />
-      ))}
-      {range && !isOpen && (
-        <button className="reset" onClick={() => setRange(null)}>
-          Reset zoom
-        </button>
-      )}
+      <div className="charts">
+        {metrics.map((metric) => {
+          const curves = runs.flatMap(({ series }, place) => {
+            const found = series.find((each) => each.name === metric);
+            return found ? [{ ...found, place }] : [];
+          });
+          const last = curves.length === 1 ? curves[0]?.values.at(-1) : undefined;
+          return (
+            <figure key={metric} className="chart" aria-label={metric}>
+              <figcaption>
+                <strong>{metric}</strong> {last !== undefined && <span>{inDigits(last)}</span>}
+              </figcaption>
+              <ResponsiveContainer width="100%" height={240}>
+                <LineChart data={tableOf(curves, address)} syncId="runs" title={`${metric} over steps`}>
+                  <CartesianGrid stroke="var(--line)" />
+                  <XAxis dataKey="step" type="number" domain={["dataMin", "dataMax"]} tick={TICK} />
+                  <YAxis
+                    width={56}
+                    scale={scale === "log" ? "log" : "auto"}
+                    domain={["auto", "auto"]}
+                    tick={TICK}
+                    tickFormatter={tickInDigits}
+                  />
+                  <Tooltip
+                    contentStyle={{ background: "var(--panel)", borderColor: "var(--line)" }}
+                    itemStyle={{ color: "inherit" }}
+                    formatter={(value) => inDigits(Number(value))}
+                  />
+                  {curves.map(({ place }) => (
+                    <Line
+                      key={place}
+                      dataKey={String(place)}
+                      name={runs[place]?.name ?? ""}
+                      stroke={colourOf(place)}
+                      strokeDasharray={place < 7 ? "" : "6 3"}
+                      strokeWidth={2}
+                      dot={false}
+                      connectNulls
+                      isAnimationActive={false}
+                    />
+                  ))}
+                  <Brush dataKey="step" height={18} stroke="var(--soft)" fill="var(--raised)" />
+                </LineChart>
+              </ResponsiveContainer>
+            </figure>
+          );
+        })}
+      </div>
     </>
   );
 }
-
-interface Named {
-  readonly name: string;
-  readonly value: number | null;
-}
-
-const valueOf = (values: readonly Named[], name: string) =>
-  values.find((each) => each.name === name)?.value ?? null;

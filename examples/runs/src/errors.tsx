@@ -26,10 +26,6 @@ export const codesOf = (error: CombinedError | undefined) =>
     ? ["NO_ANSWER"]
     : (error?.graphQLErrors ?? []).map(({ extensions }) => String(extensions["code"]));
 
-/** Whether the server has no such thing. */
-export const isNotOffered = (error: CombinedError | undefined) =>
-  error !== undefined && codesOf(error).includes("CAPABILITY_UNAVAILABLE");
-
 /** Whether the same request can succeed later. */
 export const isPassing = (error: CombinedError) => !codesOf(error).every((code) => LASTING.has(code));
 
@@ -52,12 +48,7 @@ export function Trouble({ error, data, retry }: TroubleProps) {
           {WORDS[code] ?? told?.message} <code>{code}</code>
           {told?.extensions["outcome"] === "unknown" &&
             " It may have taken effect: look before you repeat it."}
-          {code === "BAD_USER_INPUT" && (
-            <details>
-              <summary>What it expects</summary>
-              {told?.message}
-            </details>
-          )}
+          {code === "BAD_USER_INPUT" && <p>{told?.message}</p>}
         </div>
       ))}
       {retry && isPassing(error) && <button onClick={retry}>Try again</button>}

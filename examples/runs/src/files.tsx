@@ -1,12 +1,20 @@
 import { useState } from "react";
-import { useQuery } from "urql";
-import { hrefOf, projectOf } from "./address.ts";
-import { bytesInWords } from "./bytes.ts";
-import { Download } from "./downloads.tsx";
+import { CombinedError } from "urql";
+import { useSession } from "./client.ts";
 import { Trouble } from "./errors.tsx";
-import { graphql } from "./generated/index.ts";
-import { Loading } from "./loading.tsx";
-import { Sheet } from "./sheet.tsx";
+import { bytesInWords } from "./format.ts";
+import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { useRead } from "./live.tsx";
+import { Button, Loading } from "./parts.tsx";
+
+const filesFragment = graphql(`
+  fragment Files on Experiment {
+    id
+    uniqueName
+    outputsUrl
+    logsUrl
+  }
+`);
 
 const folderQuery = graphql(`
   query Folder($run: ID!, $path: String) {
@@ -28,75 +36,101 @@ const folderQuery = graphql(`
   }
 `);
 
-/** The output files of a run as a tree: a folder is read when it is opened. */
-export function Files({ run }: { run: string }) {
+/** The files of a run: its outputs and its log as a whole, and its output files as a tree. */
+export function Files({ of }: { of: FragmentType<typeof filesFragment> }) {
+  const { id, uniqueName, outputsUrl, logsUrl } = readFragment(filesFragment, of);
   return (
-    <Sheet name={`Output files of ${run}`}>
-      <section className="panel files" aria-labelledby="files">
-        <h2 id="files">
-          Output files of <a href={hrefOf({ list: projectOf(run), run })}>{run}</a>
-        </h2>
-        <Folder run={run} path={null} />
-      </section>
-    </Sheet>
+    <section className="files" aria-label="Output files">
+      <div className="actions">
+        <Download url={outputsUrl} name={`${uniqueName}.tar.gz`} label="Download outputs" />
+        <Download url={logsUrl} name={`${uniqueName}.log`} label="Download log" />
+      </div>
+      <Folder run={id} path={null} />
+    </section>
   );
 }
 
-interface FolderProps {
-  readonly run: string;
-  /** Below the outputs. Null: the outputs as a whole. */
-  readonly path: string | null;
-}
-
-/** The contents of a folder: folders first, then files. */
-function Folder({ run, path }: FolderProps) {
-  const [{ data, error, fetching }, read] = useQuery({ query: folderQuery, variables: { run, path } });
+/** The contents of a folder: folders first, each read when it is opened, then files. A null path is that of the outputs. */
+function Folder({ run, path }: { run: string; path: string | null }) {
+  const { data, error, fetching, reload } = useRead({ query: folderQuery, variables: { run, path } });
+  const [open, setOpen] = useState<string | null>();
   const folder = data?.experiment?.outputFiles;
-  if (!folder && fetching) return <Loading what={path ?? "the output files"} lines={path ? 2 : 4} />;
-  const [folders, files] = [folder?.folders ?? [], folder?.files ?? []];
   return (
     <>
-      <Trouble error={error} data={folder} retry={() => read({ requestPolicy: "network-only" })} />
-      {!error && folders.length + files.length === 0 && (
-        <p className="hint">{path ? "The folder is empty." : "The run has no output files."}</p>
-      )}
-      {folders.length + files.length > 0 && (
-        <ul>
-          {folders.map((inner) => (
-            <li key={inner.name}>
-              <Subfolder run={run} name={inner.name} path={inner.path} />
-            </li>
-          ))}
-          {files.map((file) => (
-            <li key={file.name} className="file">
-              <span>{file.name}</span>
-              <span className="hint">{file.bytes === null ? "" : bytesInWords(file.bytes)}</span>
-              {file.url && (
-                <Download
-                  url={file.url}
-                  name={file.name}
-                  label="Download"
-                  title={`Download ${file.path ?? file.name}`}
-                />
-              )}
-            </li>
-          ))}
-        </ul>
-      )}
+      <Trouble error={error} data={folder} retry={reload} />
+      {!folder && fetching && <Loading what={path ?? "the output files"} />}
+      <ul>
+        {folder?.folders?.map(({ name, path: inner }) => (
+          <li key={name}>
+            <button
+              className="plain"
+              aria-expanded={open === inner}
+              onClick={() => setOpen(open === inner ? undefined : inner)}
+            >
+              {name}/
+            </button>
+            {open === inner && inner !== null && <Folder run={run} path={inner} />}
+          </li>
+        ))}
+        {folder?.files?.map(({ name, path: inner, bytes, url }) => (
+          <li key={name} className="file">
+            <span>{name}</span>
+            <span className="hint">{bytes === null ? "" : bytesInWords(bytes)}</span>
+            {url && <Download url={url} name={name} label="Download" title={`Download ${inner ?? name}`} />}
+          </li>
+        ))}
+      </ul>
     </>
   );
 }
 
-/** A folder that opens and closes. It cannot be read without a path. */
-function Subfolder({ run, name, path }: FolderProps & { readonly name: string }) {
-  const [isOpen, setOpen] = useState(false);
-  if (path === null) return <span className="hint">{name}/</span>;
+/** Loads a file with the token, which a plain link does not carry, and lets the browser save it. A cut file is never saved. */
+async function save(url: string, token: string, name: string): Promise<CombinedError | undefined> {
+  try {
+    const response = await fetch(url, { headers: { authorization: `token ${token}` } });
+    // A failure is reported as in GraphQL.
+    if (!response.ok) return new CombinedError({ graphQLErrors: (await response.json()).errors });
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await response.blob());
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+    return undefined;
+  } catch (cause) {
+    return new CombinedError({ networkError: cause instanceof Error ? cause : new Error(String(cause)) });
+  }
+}
+
+interface DownloadProps {
+  readonly url: string;
+  /** Name of the file that is saved. */
+  readonly name: string;
+  readonly label: string;
+  /** A longer name, for a label that is ambiguous. */
+  readonly title?: string;
+}
+
+/** Saves a file, and shows the outcome. */
+export function Download({ url, name, label, title }: DownloadProps) {
+  const token = useSession();
+  const [state, setState] = useState("");
+  const [error, setError] = useState<CombinedError>();
+  async function start() {
+    setState("Loading…");
+    setError(undefined);
+    const trouble = await save(url, token, name);
+    setState(trouble ? "" : `Saved ${name}`);
+    setError(trouble);
+  }
   return (
-    <>
-      <button className="folder" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        {name}/
-      </button>
-      {isOpen && <Folder run={run} path={path} />}
-    </>
+    <div className="download">
+      <Button aria-label={title} isOff={state === "Loading…"} onClick={start}>
+        {label}
+      </Button>
+      <span role="status" className="hint">
+        {state}
+      </span>
+      <Trouble error={error} retry={start} />
+    </div>
   );
 }

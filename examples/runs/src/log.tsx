@@ -1,9 +1,8 @@
 import { useLayoutEffect, useRef, useState } from "react";
-import { useQuery } from "urql";
 import { Trouble } from "./errors.tsx";
 import { graphql } from "./generated/index.ts";
-import { Loading } from "./loading.tsx";
-import { useLogText } from "./watch-log.ts";
+import { useLive, useRead } from "./live.tsx";
+import { Loading } from "./parts.tsx";
 
 const logQuery = graphql(`
   query Log($id: ID!) {
@@ -18,17 +17,26 @@ const logQuery = graphql(`
   }
 `);
 
-/** The end of the log of a run, and what is written meanwhile. */
+const watchLogSubscription = graphql(`
+  subscription WatchLog($id: ID!, $after: String) {
+    runLogAppended(id: $id, after: $after) {
+      text
+      endCursor
+      isRestarted
+    }
+  }
+`);
+
+/** The end of the log of a run, and the lines that are written meanwhile. */
 export function Log({ id, name }: { id: string; name: string }) {
-  const [{ data, error, fetching }, read] = useQuery({
+  const { data, error, fetching, reload } = useRead({
     query: logQuery,
     variables: { id },
     requestPolicy: "network-only",
   });
   const run = data?.experiment;
-  const retry = () => read({ requestPolicy: "network-only" });
-  if (fetching) return <Loading what="the log" lines={12} />;
-  if (error || !run) return <Trouble error={error} retry={retry} />;
+  if (fetching) return <Loading what="the log" />;
+  if (error || !run) return <Trouble error={error} retry={reload} />;
   const { text, endCursor } = run.logs ?? { text: "", endCursor: null };
   return <Following id={id} name={name} text={text} endCursor={endCursor} isFinished={run.isFinished} />;
 }
@@ -36,20 +44,32 @@ export function Log({ id, name }: { id: string; name: string }) {
 interface FollowingProps {
   readonly id: string;
   readonly name: string;
+  /** The end of the log as it was read, and the cursor behind it. Empty and null before there is a log. */
   readonly text: string;
   readonly endCursor: string | null;
   readonly isFinished: boolean;
 }
 
-/** Shows the end of a text that grows, until somebody scrolls up. */
-function Following({ name, ...log }: FollowingProps) {
-  const text = useLogText(log);
+/** Shows the end of a text that grows, each line once, until somebody scrolls up. */
+function Following({ id, name, isFinished, ...read }: FollowingProps) {
+  const [{ text, endCursor }, setLog] = useState(read);
+  useLive({
+    query: watchLogSubscription,
+    of: id,
+    isOver: isFinished,
+    variables: () => ({ id, after: endCursor }),
+    onEvent: ({ runLogAppended: chunk }) =>
+      setLog((log) => ({
+        text: (chunk.isRestarted ? "" : log.text) + chunk.text,
+        endCursor: chunk.endCursor,
+      })),
+  });
   const box = useRef<HTMLPreElement>(null);
   const [isFollowing, setFollowing] = useState(true);
   useLayoutEffect(() => {
     if (isFollowing) box.current?.scrollTo({ top: box.current.scrollHeight });
   }, [text, isFollowing]);
-  if (!text) return <p className="empty">{log.isFinished ? "No log was written." : "No log yet."}</p>;
+  if (!text) return <p className="empty">{isFinished ? "No log was written." : "No log yet."}</p>;
   return (
     <div className="log">
       <pre

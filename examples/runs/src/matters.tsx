@@ -1,254 +1,139 @@
-import { useQuery } from "urql";
-import { type Address, isGroup, replaceAddress } from "./address.ts";
-import { inDigits } from "./curve.ts";
+import { type Address, hrefOf, partsOf, projectOf, replaceAddress, within } from "./address.ts";
+import { firstOrderOf } from "./columns.tsx";
 import { Trouble } from "./errors.tsx";
-import { graphql, readFragment } from "./generated/index.ts";
-import { Loading } from "./loading.tsx";
-import { parametersOf, textOf } from "./parameters.ts";
-import { Scatter } from "./scatter.tsx";
-import { Sheet } from "./sheet.tsx";
-import { viewOf } from "./view.ts";
+import { readFilter } from "./filter.ts";
+import { useNames } from "./filter-line.tsx";
+import { graphql } from "./generated/index.ts";
+import { useRead } from "./live.tsx";
+import { Loading, Sheet } from "./parts.tsx";
+import { type Group, rank } from "./rank.ts";
 
-const mattersFragment = graphql(`
-  fragment Matters on ExperimentConnection {
-    nodes {
+const mattersQuery = graphql(`
+  query Matters($project: ID!, $filter: RunFilter, $metric: String!) {
+    project(id: $project) {
       id
-      uniqueName
-      parameters {
-        name
-        value
-      }
-      latestMetrics {
-        name
-        value
-      }
-    }
-    summary {
-      scannedRows
-      total
-      metrics {
-        name
-      }
-      parameters {
-        name
-      }
-      importance(metric: $metric) {
-        name
-        count
-        correlation
-      }
-      breakdown(by: [$by], metrics: [$metric]) {
-        values
-        count
-        metrics {
-          mean
-          standardDeviation
-          min
-          max
+      experiments(first: 1, filter: $filter, order: { by: { field: CREATED_AT } }) {
+        summary {
+          scannedRows
+          total
+          metrics {
+            name
+          }
+          parameters(onlyDifferences: false) {
+            name
+            count
+            distinctCount
+          }
+          importance(metric: $metric) {
+            name
+            count
+            correlation
+          }
         }
       }
     }
   }
 `);
 
-/** The selections of `GroupSummary` and `BestExperiments` of `schema/operations`. A hundred runs are one request. */
-const mattersQuery = graphql(`
-  query Matters($id: ID!, $isGroup: Boolean!, $filter: RunFilter, $metric: String!, $by: BreakdownKey!) {
-    group(id: $id) @include(if: $isGroup) {
-      id
-      experiments(first: 100, filter: $filter) {
-        ...Matters
-      }
-    }
-    project(id: $id) @skip(if: $isGroup) {
-      id
-      experiments(first: 100, filter: $filter) {
-        ...Matters
-      }
-    }
-  }
-`);
+interface Breakdowns {
+  readonly project: {
+    readonly experiments: { readonly summary: Readonly<Record<string, readonly Group[] | null>> } | null;
+  } | null;
+}
 
-/** The parameters that matter for a metric, over the runs of a list as it is filtered. */
+/** A query with a breakdown for each of some parameters, whose names are known only now. */
+function breakdownsOf(parameters: readonly string[]): string {
+  const fields = parameters.map(
+    (name, at) =>
+      `p${at}: breakdown(by: [{ parameter: ${JSON.stringify(name)} }], metrics: [$metric])
+        { metrics { name count mean standardDeviation } }`,
+  );
+  return `query Breakdowns($project: ID!, $filter: RunFilter, $metric: String!) {
+    project(id: $project) {
+      id
+      experiments(first: 1, filter: $filter, order: { by: { field: CREATED_AT } }) { summary { ${fields.join(" ") || "__typename"} } }
+    }
+  }`;
+}
+
+/** The parameters that matter for a metric, over the runs of a list as it is filtered. Each leads to the runs grouped by it. */
 export function Matters({ address }: { address: Address }) {
-  const { list = "", matters: metric = "", by = "status" } = address;
-  const [{ data, error, fetching }, read] = useQuery({
-    query: mattersQuery,
-    variables: {
-      id: list,
-      isGroup: isGroup(list),
-      filter: viewOf(address).filter,
-      metric,
-      by: by === "status" ? { property: "STATUS" } : { parameter: by },
-    },
+  const { list = "", matters: metric = "", filter: line } = address;
+  const names = useNames(list, Boolean(line));
+  const { filter } = readFilter(line, names ?? undefined);
+  const variables = { project: projectOf(list), filter: within(list, filter), metric };
+  const isReady = !line || names !== undefined;
+  const { data, error, fetching, reload } = useRead({ query: mattersQuery, variables, pause: !isReady });
+  const summary = data?.project?.experiments?.summary;
+  const varied = (summary?.parameters ?? []).filter((each) => each.distinctCount > 1).map(({ name }) => name);
+  const breakdowns = useRead<Breakdowns, object>({
+    query: breakdownsOf(varied),
+    variables,
+    pause: varied.length === 0,
   });
-  const found = readFragment(mattersFragment, (data?.group ?? data?.project)?.experiments);
-  const summary = found?.summary;
-  const retry = () => read({ requestPolicy: "network-only" });
-  const choose = (change: Partial<Address>) => replaceAddress({ ...address, ...change });
+  const groups = breakdowns.data?.project?.experiments?.summary;
+  const isRead = summary && (groups || varied.length === 0);
+  const { ranked, leftOut } = isRead
+    ? rank(summary, (name) => groups?.[`p${varied.indexOf(name)}`] ?? [])
+    : { ranked: [], leftOut: [] };
+  const metrics = partsOf([metric, ...(summary?.metrics ?? []).map(({ name }) => name)].join());
   return (
     <Sheet name={`What matters in ${list}`}>
       <div className="heading">
         <h2>What matters for {metric}</h2>
-        <div className="tools">
-          <Choice
-            label="Metric"
+        <label className="check">
+          Metric
+          <select
             value={metric}
-            options={summary?.metrics?.map(({ name }) => name) ?? []}
-            onChoose={(matters) => choose({ matters })}
-          />
-          <Choice
-            label="Group by"
-            value={by}
-            options={["status", ...(summary?.parameters ?? []).map(({ name }) => name)]}
-            onChoose={(name) => choose({ by: name })}
-          />
-        </div>
+            onChange={({ currentTarget }) => replaceAddress({ ...address, matters: currentTarget.value })}
+          >
+            {metrics.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
       </div>
-      {!found && fetching && <Loading what="what matters" lines={10} />}
-      {!fetching && <Trouble error={error} data={summary} retry={retry} />}
-      {found && summary && (
-        <div className="matters" aria-busy={fetching}>
-          <Importance
-            metric={metric}
-            rows={summary.importance ?? []}
-            onChoose={(name) => choose({ by: name })}
-          />
-          <Groups metric={metric} by={by} rows={summary.breakdown ?? []} />
-          {by !== "status" && (
-            <Scatter
-              metric={metric}
-              parameter={by}
-              points={found.nodes.map(({ uniqueName, parameters, latestMetrics }) => ({
-                name: uniqueName,
-                x: parametersOf(parameters)[by],
-                y: latestMetrics?.find(({ name }) => name === metric)?.value,
-              }))}
-              address={address}
-            />
-          )}
-        </div>
-      )}
-      {summary && (
-        <p className="hint">
-          Of {summary.scannedRows} runs
-          {summary.total !== null && summary.total > summary.scannedRows ? `, of ${summary.total}` : ""}.
-        </p>
+      <Trouble error={error ?? breakdowns.error} data={summary} retry={error ? reload : breakdowns.reload} />
+      {!isRead && fetching && <Loading what="what matters" />}
+      {isRead && (
+        <section className="panel" aria-label={`Parameters that go with ${metric}`} aria-busy={fetching}>
+          {ranked.length === 0 && <p className="empty">No parameter can be ranked.</p>}
+          <ul className="importance">
+            {ranked.map(({ name, strength, kind }) => (
+              <li key={name}>
+                <a
+                  href={hrefOf({
+                    list,
+                    filter: line,
+                    group: `parameter.${name}`,
+                    sort: firstOrderOf(`metric.${metric}`),
+                  })}
+                >
+                  {name}
+                </a>
+                <meter min={0} max={1} value={Math.abs(strength)} aria-label={`Strength of ${name}`} />
+                <span>{strength.toFixed(2)}</span>
+                <span className="hint">{kind}</span>
+              </li>
+            ))}
+          </ul>
+          <p className="hint">
+            Rank correlation, of numbers: near 1, {metric} grows with the parameter; near -1, it shrinks as
+            the parameter grows; near 0, it does neither as a whole. The parameter can still matter: if the
+            best values lie in the middle, the runs grouped by it show that; if it depends on another
+            parameter, filter by that one.
+          </p>
+          <p className="hint">
+            Spread between groups, of texts, which have no order: near 1, {metric} differs between the groups
+            of equal values; near 0, it differs as much within each of them.
+          </p>
+          {leftOut.length > 0 && <p className="hint">Not ranked: {leftOut.join(", ")}.</p>}
+          <p className="hint">
+            Of {summary.scannedRows} runs
+            {summary.total !== null && summary.total > summary.scannedRows ? `, of ${summary.total}` : ""}.
+          </p>
+        </section>
       )}
     </Sheet>
-  );
-}
-
-interface ChoiceProps {
-  readonly label: string;
-  readonly value: string;
-  readonly options: readonly string[];
-  readonly onChoose: (value: string) => void;
-}
-
-function Choice({ label, value, options, onChoose }: ChoiceProps) {
-  return (
-    <label>
-      {label}
-      <select value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
-        {[...new Set([value, ...options])].map((each) => (
-          <option key={each}>{each}</option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-interface ImportanceProps {
-  readonly metric: string;
-  readonly rows: readonly {
-    readonly name: string;
-    readonly count: number;
-    readonly correlation: number | null;
-  }[];
-  readonly onChoose: (name: string) => void;
-}
-
-/** The correlation of a metric with each numeric parameter: from -1 to 1, the strongest first. */
-function Importance({ metric, rows, onChoose }: ImportanceProps) {
-  return (
-    <section className="panel" aria-labelledby="importance">
-      <h3 id="importance">Parameters that go with {metric}</h3>
-      {rows.length === 0 && <p className="empty">No parameter is a number that differs.</p>}
-      <ul className="importance">
-        {rows.map(({ name, count, correlation }) => (
-          <li key={name}>
-            <button className="plain" onClick={() => onChoose(name)}>
-              {name}
-            </button>
-            <span className="strength" data-sign={Math.sign(correlation ?? 0)} aria-hidden="true">
-              <span style={{ width: `${Math.abs(correlation ?? 0) * 100}%` }} />
-            </span>
-            <span title={`Rank correlation over ${count} runs`}>{correlation?.toFixed(2) ?? "–"}</span>
-          </li>
-        ))}
-      </ul>
-      <p className="hint">
-        Rank correlation: near 1, {metric} grows with the parameter; near -1, it shrinks; near 0, it does not
-        depend on it alone.
-      </p>
-    </section>
-  );
-}
-
-interface GroupsProps {
-  readonly metric: string;
-  readonly by: string;
-  readonly rows: readonly {
-    readonly values: readonly unknown[];
-    readonly count: number;
-    readonly metrics: readonly {
-      readonly mean: number | null;
-      readonly standardDeviation: number | null;
-      readonly min: number | null;
-      readonly max: number | null;
-    }[];
-  }[];
-}
-
-/** The metric over the runs with each value of a parameter. */
-function Groups({ metric, by, rows }: GroupsProps) {
-  return (
-    <section className="panel" aria-labelledby="groups">
-      <h3 id="groups">
-        {metric} by {by}
-      </h3>
-      <div className="scroll" tabIndex={0} role="group" aria-label={`Table of ${metric} by ${by}`}>
-        <table>
-          <thead>
-            <tr>
-              {[by, "runs", "mean ± deviation", "smallest", "largest"].map((title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ values, count, metrics: [statistics] }) => {
-              const value = textOf(values[0]);
-              const deviation = statistics?.standardDeviation;
-              return (
-                <tr key={value}>
-                  <th scope="row">{by === "status" ? value.toLowerCase() : value}</th>
-                  <td>{count}</td>
-                  <td>
-                    {inDigits(statistics?.mean)}
-                    {typeof deviation === "number" && ` ± ${inDigits(deviation)}`}
-                  </td>
-                  <td>{inDigits(statistics?.min)}</td>
-                  <td>{inDigits(statistics?.max)}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
-    </section>
   );
 }

@@ -1,19 +1,19 @@
-import { useQuery } from "urql";
-import { Actions } from "./actions.tsx";
-import { type Address, hrefOf } from "./address.ts";
+import { useEffect, useEffectEvent, useRef } from "react";
+import { useMutation } from "urql";
+import { type Address, hrefOf, runHref } from "./address.ts";
 import { Charts } from "./charts.tsx";
-import { Downloads } from "./downloads.tsx";
 import { Trouble } from "./errors.tsx";
-import { Failure } from "./failure.tsx";
-import { Facts } from "./facts.tsx";
+import { Files } from "./files.tsx";
+import { clock, textOf } from "./format.ts";
+import type { Capability, RunQuery } from "./generated/graphql.ts";
 import { graphql } from "./generated/index.ts";
-import { Graph } from "./graph.tsx";
-import { Loading } from "./loading.tsx";
+import { LiveBadge, useLive, useRead } from "./live.tsx";
 import { Log } from "./log.tsx";
-import { useOnChange } from "./on-change.ts";
+import { NewRun } from "./new-run.tsx";
+import { Button, Confirm, Fact, Loading, Moment } from "./parts.tsx";
+import { archiveMutation } from "./selection.tsx";
 import { Status } from "./status.tsx";
 
-/** Each part says in its fragment what it shows; all of them are one request. */
 const runQuery = graphql(`
   query Run($id: ID!) {
     gateway {
@@ -21,68 +21,203 @@ const runQuery = graphql(`
     }
     experiment(id: $id) {
       id
+      uniqueName
+      description
+      tags
       status
+      isFinished
+      isArchived
+      startedAt
+      parameters {
+        name
+        value
+      }
+      original {
+        id
+        uniqueName
+      }
+      jobs {
+        nodes {
+          id
+          nodeScheduled {
+            id
+            name
+          }
+        }
+      }
       ...Status
-      ...Actions
-      ...Facts
-      ...Downloads
+      durationSeconds
+      ...NewRun
+      ...Files
       ...Charts
-      ...Graph
     }
   }
 `);
 
+/** Each event goes into the cache, and so into every place that shows the run. */
+const watchRunSubscription = graphql(`
+  subscription WatchRun($id: ID!) {
+    runUpdated(id: $id) {
+      run {
+        id
+        isFinished
+        ...Status
+        durationSeconds
+      }
+    }
+  }
+`);
+
+const stopMutation = graphql(`
+  mutation Stop($id: ID!) {
+    stopExperiment(id: $id) {
+      experiment {
+        id
+        isFinished
+        ...Status
+        durationSeconds
+      }
+    }
+  }
+`);
+
+const failureQuery = graphql(`
+  query Failure($id: ID!) {
+    experiment(id: $id) {
+      id
+      latestStatus {
+        id
+        message
+        traceback
+      }
+    }
+  }
+`);
+
+type Experiment = NonNullable<RunQuery["experiment"]>;
+
+const VIEWS = { Charts: undefined, Log: "log", Files: "files" };
+
+/** A run: its facts, and its charts, log or files. */
 export function Run({ name, address }: { name: string; address: Address }) {
-  const [{ data, error, fetching }, read] = useQuery({ query: runQuery, variables: { id: name } });
+  const { data, error, fetching, reload } = useRead({ query: runQuery, variables: { id: name } });
   const run = data?.experiment;
-  const offered = data?.gateway.capabilities ?? [];
-  const reload = () => read({ requestPolicy: "network-only" });
-  // The status comes with the events of the list; with it change the jobs, the machines and what else there is.
-  useOnChange(run?.status, reload);
+  // With the status change the jobs, the machines and more.
+  const before = useRef(run?.status);
+  const onStatus = useEffectEvent(reload);
+  useEffect(() => {
+    if (before.current !== undefined && before.current !== run?.status) onStatus();
+    before.current = run?.status;
+  }, [run?.status]);
+  const { show } = address;
   return (
     <>
       <h2>
-        {name} {run && <Status of={run} />}
+        {name} {run && <Status of={run} />} {run && !run.isFinished && <Watch id={run.id} />}
       </h2>
-      {!run && fetching && <Loading what={name} lines={8} />}
-      {!fetching && <Trouble error={error} data={run} retry={reload} />}
+      {!run && fetching && <Loading what={name} />}
+      <Trouble error={error} data={run} retry={reload} />
       {run && (
         <>
-          <Actions of={run} offered={offered} />
+          <Actions run={run} offered={data.gateway.capabilities} />
           {run.status === "FAILED" && <Failure id={run.id} />}
-          <Facts of={run} address={address} offered={offered} />
-          <Views address={address} />
-          {address.show === "log" ? (
-            <Log id={run.id} name={name} />
-          ) : (
-            <>
-              <Charts of={run} address={address} onChange={reload} />
-              <Graph run={run} address={address} />
-            </>
-          )}
-          <Downloads of={run} address={address} />
+          <Facts run={run} />
+          <nav className="views" aria-label="Views of the run">
+            {Object.entries(VIEWS).map(([word, view]) => (
+              <a
+                key={word}
+                href={hrefOf({ ...address, show: view })}
+                aria-current={show === view ? "page" : undefined}
+              >
+                {word}
+              </a>
+            ))}
+          </nav>
+          {show === "log" && <Log id={run.id} name={name} />}
+          {show === "files" && <Files of={run} />}
+          {!show && <Charts of={run} address={address} onChange={reload} />}
         </>
       )}
     </>
   );
 }
 
-function Views({ address }: { address: Address }) {
-  const views = [
-    { word: "Overview", show: undefined },
-    { word: "Log", show: "log" },
-  ];
+function Watch({ id }: { id: string }) {
+  const [variables, onEvent] = [() => ({ id }), () => {}];
   return (
-    <nav className="views" aria-label="Views of the run">
-      {views.map(({ word, show }) => (
-        <a
-          key={word}
-          href={hrefOf({ ...address, show })}
-          aria-current={show === address.show ? "page" : undefined}
+    <LiveBadge state={useLive({ query: watchRunSubscription, of: id, isOver: false, variables, onEvent })} />
+  );
+}
+
+/** Stops a run, restores it from the archive, and starts a new one like it. */
+function Actions({ run, offered }: { run: Experiment; offered: readonly Capability[] }) {
+  const { id, uniqueName, isFinished, isArchived, status } = run;
+  const [stopped, stop] = useMutation(stopMutation);
+  const [archived, archive] = useMutation(archiveMutation);
+  const question = useRef<HTMLDialogElement>(null);
+  return (
+    <div className="actions">
+      {!isFinished && (
+        <Button
+          isOff={stopped.fetching || status === "STOPPING"}
+          onClick={() => question.current?.showModal()}
         >
-          {word}
-        </a>
-      ))}
-    </nav>
+          Stop
+        </Button>
+      )}
+      {offered.includes("CREATE_RUNS") && <NewRun key={id} of={run} />}
+      {isArchived && offered.includes("ARCHIVES") && (
+        <Button isOff={archived.fetching} onClick={() => void archive({ ids: [id], isArchived: false })}>
+          Restore
+        </Button>
+      )}
+      <Trouble error={stopped.error ?? archived.error} />
+      <Confirm
+        question={question}
+        title={`Stop ${uniqueName}?`}
+        act="Stop the run"
+        onYes={() => stop({ id })}
+      >
+        It cannot go on afterwards. A new run like it begins anew.
+      </Confirm>
+    </div>
+  );
+}
+
+/** The properties of a run in words and numbers. */
+function Facts({ run }: { run: Experiment }) {
+  const { description, tags, parameters, startedAt, original, jobs } = run;
+  const machines = new Set(jobs?.nodes.flatMap(({ nodeScheduled: node }) => node?.name ?? []));
+  return (
+    <>
+      <p className="hint">{description}</p>
+      <dl className="facts">
+        {parameters?.map(({ name, value }) => (
+          <Fact key={name} name={name}>
+            {textOf(value)}
+          </Fact>
+        ))}
+        <Fact name="tags">{tags?.join(", ")}</Fact>
+        <Fact name="started">{startedAt ? <Moment at={startedAt} /> : "not yet"}</Fact>
+        <Fact name="duration">{clock(run.durationSeconds)}</Fact>
+        <Fact name="cloned from">
+          {original && <a href={runHref(original.uniqueName)}>{original.uniqueName}</a>}
+        </Fact>
+        <Fact name="machine">{[...machines].join(", ")}</Fact>
+      </dl>
+    </>
+  );
+}
+
+/** Why a run failed: the message of its last status, and where its code broke off. */
+function Failure({ id }: { id: string }) {
+  const { data, error, reload } = useRead({ query: failureQuery, variables: { id } });
+  const { message, traceback } = data?.experiment?.latestStatus ?? {};
+  return (
+    <section className="failure" data-phase="FAILED" aria-label="Why it failed">
+      <Trouble error={error} retry={reload} />
+      <p>{message}</p>
+      {traceback && <pre tabIndex={0}>{traceback}</pre>}
+    </section>
   );
 }

@@ -1,58 +1,30 @@
-import { createContext, use, useMemo, useState } from "react";
+import { useEffect, useState } from "react";
 
-/** Names of runs, by their global ids. */
-type Names = ReadonlyMap<string, string>;
-
-interface Run {
+export interface Named {
   readonly id: string;
   readonly uniqueName: string;
 }
 
-type Mark = (runs: readonly Run[], isOn: boolean) => void;
-
-interface Selecting {
-  readonly selected: Names;
-  readonly select: Mark;
-  /** Runs that were archived here. Pages of the list that were read before still contain them. */
-  readonly archived: Names;
-  readonly archive: Mark;
-}
-
-const NONE: Names = new Map();
-
-/** Runs that are marked in a list. Another list begins with none. */
-function useMarked(list: string | undefined): readonly [Names, Mark] {
-  const [kept, keep] = useState<{ readonly list: string | undefined; readonly names: Names }>();
-  const names = kept && kept.list === list ? kept.names : NONE;
-  return useMemo(() => {
-    const mark: Mark = (runs, isOn) =>
-      keep((before) => {
-        const next = new Map(before?.list === list ? before?.names : NONE);
-        for (const { id, uniqueName } of runs)
-          if (isOn) next.set(id, uniqueName);
-          else next.delete(id);
-        return { list, names: next };
-      });
-    return [names, mark];
-  }, [list, names]);
-}
+export type Mark = (runs: readonly Named[], isOn: boolean) => void;
 
 /**
- * The selected runs of a list, loaded or not. The selection survives another order, a filter, a comparison and the way back.
+ * The selected runs of a list, by their ids, loaded or not. The selection survives another order, a filter, a comparison and a reload,
+ * and ends with the tab.
  */
-export function useSelecting(list: string | undefined): Selecting {
-  const [selected, select] = useMarked(list);
-  const [archived, archive] = useMarked(list);
-  return useMemo(() => ({ selected, select, archived, archive }), [selected, select, archived, archive]);
+export function useSelected(list: string): readonly [ReadonlyMap<string, string>, Mark] {
+  const key = `runs:selected:${list}`;
+  const [selected, setSelected] = useState<ReadonlyMap<string, string>>(
+    // Safe: this page wrote it.
+    () => new Map(JSON.parse(sessionStorage.getItem(key) ?? "[]") as [string, string][]),
+  );
+  useEffect(() => sessionStorage.setItem(key, JSON.stringify([...selected])), [key, selected]);
+  const mark: Mark = (runs, isOn) =>
+    setSelected((before) => {
+      const next = new Map(before);
+      for (const { id, uniqueName } of runs)
+        if (isOn) next.set(id, uniqueName);
+        else next.delete(id);
+      return next;
+    });
+  return [selected, mark];
 }
-
-const nothing: Mark = () => undefined;
-
-export const SelectingContext = createContext<Selecting>({
-  selected: NONE,
-  select: nothing,
-  archived: NONE,
-  archive: nothing,
-});
-
-export const useSelected = () => use(SelectingContext);

@@ -1,18 +1,14 @@
-import { type FormEvent, useRef, useState } from "react";
-import { type CombinedError, useMutation } from "urql";
-import type { Address } from "./address.ts";
-import { compareHref, MOST_COMPARED } from "./compare-href.ts";
-import { Button } from "./button.tsx";
-import { Confirm } from "./confirm.tsx";
+import { useRef, useState } from "react";
+import { type CombinedError, useClient } from "urql";
+import { type Address, compareHref, hrefOf, MOST_COMPARED } from "./address.ts";
 import { Trouble } from "./errors.tsx";
-import type { CommandOutcome, UpdateRunInput } from "./generated/graphql.ts";
+import { many } from "./format.ts";
 import { graphql } from "./generated/index.ts";
-import { many } from "./many.ts";
-import { useSelected } from "./selected.ts";
-import { tagsIn } from "./tags.ts";
+import { Button, Confirm } from "./parts.tsx";
+import type { Mark, Named } from "./selected.ts";
 
 const stopMutation = graphql(`
-  mutation StopSelected($ids: [ID!]!) {
+  mutation StopRuns($ids: [ID!]!) {
     stopRuns(ids: $ids) {
       results {
         outcome
@@ -28,7 +24,7 @@ const stopMutation = graphql(`
 `);
 
 export const archiveMutation = graphql(`
-  mutation ArchiveSelected($ids: [ID!]!, $isArchived: Boolean!) {
+  mutation ArchiveRuns($ids: [ID!]!, $isArchived: Boolean!) {
     archiveRuns(ids: $ids, isArchived: $isArchived) {
       results {
         outcome
@@ -36,56 +32,29 @@ export const archiveMutation = graphql(`
         message
         run {
           id
-          isArchived
         }
       }
     }
   }
 `);
 
-export const bookmarkMutation = graphql(`
-  mutation BookmarkSelected($ids: [ID!]!, $isBookmarked: Boolean!) {
-    bookmarkRuns(ids: $ids, isBookmarked: $isBookmarked) {
-      results {
-        outcome
-        code
-        message
-        run {
-          id
-          isBookmarked
-        }
-      }
-    }
-  }
-`);
-
-const tagMutation = graphql(`
-  mutation TagSelected($id: ID!, $input: UpdateRunInput!) {
-    updateExperiment(id: $id, input: $input) {
-      experiment {
-        id
-        tags
-      }
-    }
-  }
-`);
-
-interface Chosen {
-  readonly id: string;
-  readonly uniqueName: string;
-  /** Values of the run in the list, if it shows the run. */
-  readonly isBookmarked?: boolean | null;
-  readonly tags?: readonly string[] | null;
+interface Answer {
+  /** The outcome of each run, in order. */
+  readonly results?: readonly {
+    readonly outcome: string;
+    readonly code?: string | null;
+    readonly message?: string | null;
+  }[];
+  readonly error: CombinedError | undefined;
 }
 
-interface SelectionProps {
-  readonly runs: readonly Chosen[];
-  /** How many of the selected runs are in the list as it is now. */
-  readonly shown: number;
-  readonly address: Address;
-  /** Reads the list again. */
-  readonly onChange: () => void;
+interface Outcome {
+  readonly done: string;
+  readonly failed: readonly string[];
+  readonly error?: CombinedError | undefined;
 }
+
+const NOTHING: Outcome = { done: "", failed: [] };
 
 /** Runs that the gateway takes at once. */
 const PORTION = 100;
@@ -93,206 +62,96 @@ const PORTION = 100;
 /** Names that a question lists; of more, their number. */
 const NAMED = 12;
 
-interface Payload {
-  readonly results: readonly {
-    readonly outcome: CommandOutcome;
-    readonly code?: string | null;
-    readonly message?: string | null;
-  }[];
+interface SelectionProps {
+  readonly runs: readonly Named[];
+  /** How many of the selected runs are not in the list as it is now. */
+  readonly hidden: number;
+  readonly select: Mark;
+  readonly address: Address;
+  /** Reads the list again. */
+  readonly onChange: () => void;
 }
-
-interface Answer {
-  /** The outcome of each run, in order, and its record, which is null where there is an error. */
-  readonly payload: Payload | null | undefined;
-  readonly error?: CombinedError | undefined;
-}
-
-interface Outcome {
-  readonly done: string;
-  readonly failed: readonly string[];
-  readonly error?: CombinedError | undefined;
-  /** Takes it back, where that can be done. */
-  readonly undo?: (() => Promise<unknown>) | undefined;
-}
-
-const NOTHING: Outcome = { done: "", failed: [] };
-
-type Became = "done" | "over" | "failed";
-
-/** The outcome of one run. `over`: it had finished before, so its record is returned and nothing was sent. */
-function becameOf(payload: Answer["payload"], at: number): Became {
-  const result = payload?.results[at];
-  if (result?.outcome === "DONE") return "done";
-  return result?.outcome === "NOT_SENT" && !result.code ? "over" : "failed";
-}
-
-type Send = (ids: readonly string[]) => Promise<Answer>;
 
 /** Actions on the selected runs. The outcome of each is shown. */
-export function Selection({ runs, shown, address, onChange }: SelectionProps) {
-  const [, stop] = useMutation(stopMutation);
-  const [, archive] = useMutation(archiveMutation);
-  const [, bookmark] = useMutation(bookmarkMutation);
-  const [, tag] = useMutation(tagMutation);
+export function Selection({ runs, hidden, select, address, onChange }: SelectionProps) {
+  const client = useClient();
   const [isBusy, setBusy] = useState(false);
-  const [{ done, failed, error, undo }, setOutcome] = useState(NOTHING);
-  const { select, archive: markArchived } = useSelected();
-  const stopQuestion = useRef<HTMLDialogElement>(null);
-  const archiveQuestion = useRef<HTMLDialogElement>(null);
-  const names = runs.map(({ uniqueName }) => uniqueName);
+  const [{ done, failed, error }, setOutcome] = useState(NOTHING);
+  const [stopQuestion, archiveQuestion] = [useRef<HTMLDialogElement>(null), useRef<HTMLDialogElement>(null)];
   if (runs.length === 0 && !done && failed.length === 0) return null;
 
-  /** Does something with some runs, at most `most` at once, one portion after the other. */
-  async function act(
-    word: string,
-    most: number,
-    send: Send,
-    {
-      to = runs,
-      back,
-    }: { to?: readonly Chosen[]; back?: (done: readonly Chosen[]) => Promise<unknown> } = {},
-  ) {
+  /** Does something with the runs, one portion after the other. Gives those with which it was done. */
+  async function act(word: string, send: (ids: string[]) => Promise<Answer>) {
     setBusy(true);
-    const all: { readonly run: Chosen; readonly became: Became; readonly why: string }[] = [];
-    let trouble: CombinedError | undefined;
-    for (let from = 0; from < to.length; from += most) {
-      if (from > 0) setOutcome({ ...NOTHING, done: `${word} ${from} of ${many(to.length)}…` });
-      const portion = to.slice(from, from + most);
-      const answer = await send(portion.map(({ id }) => id));
-      trouble ??= answer.error;
-      all.push(
-        ...portion.map((run, at) => ({
-          run,
-          became: becameOf(answer.payload, at),
-          why: answer.payload?.results[at]?.message ?? "",
-        })),
-      );
+    let [taken, outcome]: [Named[], Outcome] = [[], NOTHING];
+    for (let from = 0; from < runs.length; from += PORTION) {
+      const portion = runs.slice(from, from + PORTION);
+      const { results, error: trouble } = await send(portion.map(({ id }) => id));
+      taken = [...taken, ...portion.filter((_run, at) => results?.[at]?.outcome === "DONE")];
+      const refused = portion.flatMap(({ uniqueName }, at) => {
+        const result = results?.[at];
+        // Nothing was sent for a run that had finished before.
+        if (result?.outcome === "DONE" || (result?.outcome === "NOT_SENT" && !result.code)) return [];
+        return result?.message ? `${uniqueName} (${result.message})` : uniqueName;
+      });
+      outcome = {
+        done: `${word} ${taken.length} of ${many(runs.length)}.`,
+        failed: [...outcome.failed, ...refused],
+        error: outcome.error ?? trouble,
+      };
+      setOutcome(outcome);
     }
-    const thatAre = (which: Became) => all.flatMap(({ run, became }) => (became === which ? [run] : []));
-    const taken = thatAre("done");
-    const [count, over] = [taken.length, thatAre("over").length];
-    setOutcome({
-      undo: back && taken.length > 0 ? () => back(taken) : undefined,
-      done: [count > 0 && `${word} ${many(count)}.`, over > 0 && `${many(over)} had finished.`]
-        .filter(Boolean)
-        .join(" "),
-      failed: all.flatMap(({ run: { uniqueName }, became, why }) =>
-        became === "failed" ? [why ? `${uniqueName} (${why})` : uniqueName] : [],
-      ),
-      error: trouble,
-    });
     setBusy(false);
     onChange();
     return taken;
   }
 
   const stopAll = () =>
-    act("Stopped", PORTION, async (ids) => {
-      const { data, error: trouble } = await stop({ ids: [...ids] });
-      return { payload: data?.stopRuns, error: trouble };
+    act("Stopped", async (ids) => {
+      const { data, error: trouble } = await client.mutation(stopMutation, { ids });
+      return { results: data?.stopRuns?.results ?? [], error: trouble };
     });
 
-  const bookmarkSend =
-    (isBookmarked: boolean): Send =>
-    async (ids) => {
-      const { data, error: trouble } = await bookmark({ ids: [...ids], isBookmarked });
-      return { payload: data?.bookmarkRuns, error: trouble };
-    };
-  const archiveSend =
-    (isArchived: boolean): Send =>
-    async (ids) => {
-      const { data, error: trouble } = await archive({ ids: [...ids], isArchived });
-      return { payload: data?.archiveRuns, error: trouble };
-    };
-  const tagSend =
-    (input: UpdateRunInput): Send =>
-    async ([id = ""]) => {
-      const { data, error: trouble } = await tag({ id, input });
-      return { payload: data?.updateExperiment && { results: [{ outcome: "DONE" }] }, error: trouble };
-    };
-
-  /** Bookmarks the runs. The way back leaves runs alone that had been bookmarked before. */
-  const bookmarkAll = () =>
-    act("Bookmarked", PORTION, bookmarkSend(true), {
-      back: (bookmarked) =>
-        act("Removed the bookmarks of", PORTION, bookmarkSend(false), {
-          to: bookmarked.filter((run) => !run.isBookmarked),
-        }),
-    });
-
-  /** Archives the runs, which leave the list and the selection. */
+  /** Archived runs leave the list and the selection. */
   async function archiveAll() {
-    const restore = async (archived: readonly Chosen[]) =>
-      markArchived(await act("Restored", PORTION, archiveSend(false), { to: archived }), false);
-    const taken = await act("Archived", PORTION, archiveSend(true), { back: restore });
-    markArchived(taken, true);
+    const taken = await act("Archived", async (ids) => {
+      const { data, error: trouble } = await client.mutation(archiveMutation, { ids, isArchived: true });
+      return { results: data?.archiveRuns?.results ?? [], error: trouble };
+    });
     select(taken, false);
   }
 
-  /** By the button that was pressed: the tags are added, or removed. */
-  async function tagAll(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault();
-    const form = event.currentTarget;
-    const tags = [...tagsIn(String(new FormData(form).get("tags")))];
-    const { nativeEvent } = event;
-    const isRemoved =
-      nativeEvent instanceof SubmitEvent && nativeEvent.submitter?.getAttribute("value") === "remove";
-    const [add, remove] = [tagSend({ addTags: tags }), tagSend({ removeTags: tags })];
-    // One after the other: the present labels of each are read before.
-    await act(isRemoved ? "Untagged" : "Tagged", 1, isRemoved ? remove : add);
-    form.reset();
-  }
-
-  function clear() {
-    select(runs, false);
-    setOutcome(NOTHING);
-  }
-
-  const hidden = runs.length - shown;
-  const named =
-    names.length > NAMED
-      ? `${names.slice(0, NAMED).join(", ")} and ${names.length - NAMED} more`
-      : names.join(", ");
+  const names = runs.map(({ uniqueName }) => uniqueName);
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
+  const named = `${names.slice(0, NAMED).join(", ")}${more}`;
   return (
     <section className="selection" aria-label="Selected runs">
       {runs.length > 0 && (
         <>
           <strong>{many(runs.length)} selected</strong>
-          {hidden > 0 && (
-            <span className="hint">
-              {hidden} of them {hidden === 1 ? "is" : "are"} not in the list below.
-            </span>
-          )}
+          {hidden > 0 && <span className="hint">{hidden} of them not in the list below.</span>}
           <a className="button" href={compareHref(names, address)}>
             {runs.length > MOST_COMPARED ? `Compare the first ${MOST_COMPARED}` : "Compare"}
           </a>
           <Button isOff={isBusy} onClick={() => stopQuestion.current?.showModal()}>
             Stop
           </Button>
-          <Button isOff={isBusy} onClick={() => void bookmarkAll()}>
-            Bookmark
-          </Button>
           <Button isOff={isBusy} onClick={() => archiveQuestion.current?.showModal()}>
             Archive
           </Button>
-          <form onSubmit={tagAll}>
-            <input name="tags" aria-label="Tags" placeholder="Tags" required />
-            <Button isOff={isBusy}>Tag</Button>
-            <Button isOff={isBusy} value="remove">
-              Untag
-            </Button>
-          </form>
         </>
       )}
-      <button onClick={clear}>Clear</button>
+      <button
+        onClick={() => {
+          select(runs, false);
+          setOutcome(NOTHING);
+        }}
+      >
+        Clear
+      </button>
       <p role="status" className="hint">
-        {done}
+        {done} {done.startsWith("Archived") && <a href={hrefOf({ archive: "all" })}>Archive</a>}
       </p>
-      {undo && (
-        <Button isOff={isBusy} onClick={() => void undo()}>
-          Undo
-        </Button>
-      )}
       {failed.length > 0 && <p>Not done: {failed.join(", ")}</p>}
       <Trouble error={error} />
       <Confirm
@@ -309,8 +168,8 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
         act="Archive them"
         onYes={() => void archiveAll()}
       >
-        {named}. Lists leave them out until they are restored. The server stops those that run, and may delete
-        them for good after some days.
+        {named}. The archive restores them. The server stops those that run, and may delete them for good
+        after some days.
       </Confirm>
     </section>
   );

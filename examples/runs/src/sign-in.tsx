@@ -1,6 +1,6 @@
 import type { FormEvent } from "react";
 import { useMutation } from "urql";
-import { Button } from "./button.tsx";
+import { Button } from "./parts.tsx";
 import { Trouble } from "./errors.tsx";
 import { graphql } from "./generated/index.ts";
 

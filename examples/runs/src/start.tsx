@@ -1,12 +1,10 @@
 import { type FormEvent, useRef, useState } from "react";
-import { useQuery } from "urql";
 import { hrefOf } from "./address.ts";
-import { Button } from "./button.tsx";
 import { Trouble } from "./errors.tsx";
-import { useFocusWhenLost } from "./focus.ts";
 import { graphql } from "./generated/index.ts";
-import { Loading } from "./loading.tsx";
-import { ProjectCard } from "./project-card.tsx";
+import { useRead } from "./live.tsx";
+import { Button, Loading, useFocusWhenLost } from "./parts.tsx";
+import { Status } from "./status.tsx";
 
 const startQuery = graphql(`
   query Start($after: String) {
@@ -20,7 +18,16 @@ const startQuery = graphql(`
         }
         nodes {
           id
-          ...ProjectCard
+          uniqueName
+          groups(first: 5, order: { by: { field: CREATED_AT } }) {
+            totalCount
+            nodes {
+              id
+              uniqueName
+              description
+              ...Status
+            }
+          }
         }
       }
     }
@@ -30,27 +37,49 @@ const startQuery = graphql(`
 /** The caller's projects with their newest groups. */
 export function Start() {
   const [after, setAfter] = useState<string | null>(null);
-  const [{ data, error, fetching }, read] = useQuery({
+  const { data, error, fetching, reload } = useRead({
     query: startQuery,
     variables: { after },
     requestPolicy: "cache-and-network",
   });
   const projects = data?.viewer?.projects;
-  const retry = () => read({ requestPolicy: "network-only" });
   const main = useRef<HTMLElement>(null);
   useFocusWhenLost(main, "start");
   return (
     <main className="start" ref={main} tabIndex={-1}>
       <title>Runs</title>
-      <h2>{data?.viewer ? `Projects of ${data.viewer.username}` : "Projects"}</h2>
-      {!projects && fetching && <Loading what="projects" lines={6} />}
-      {!fetching && <Trouble error={error} data={projects} retry={retry} />}
+      <div className="heading">
+        <h2>{data?.viewer ? `Projects of ${data.viewer.username}` : "Projects"}</h2>
+        <a href={hrefOf({ archive: "all" })}>Archive</a>
+      </div>
+      {!projects && fetching && <Loading what="projects" />}
+      <Trouble error={error} data={projects} retry={reload} />
       {projects?.nodes.length === 0 && (
         <p className="hint">You have no project yet. Projects of others can be opened by their names.</p>
       )}
       <div className="cards">
-        {projects?.nodes.map((project) => (
-          <ProjectCard key={project.id} project={project} />
+        {projects?.nodes.map(({ id, uniqueName, groups }) => (
+          <article key={id} className="panel">
+            <div className="heading">
+              <h3>{uniqueName}</h3>
+              <a href={hrefOf({ list: uniqueName })} aria-label={`All runs of ${uniqueName}`}>
+                All runs
+              </a>
+            </div>
+            <ul className="groups">
+              {groups?.nodes.map((group) => (
+                <li key={group.id}>
+                  <a href={hrefOf({ list: group.uniqueName })}>
+                    <strong>{group.uniqueName}</strong> <span className="hint">{group.description}</span>
+                  </a>
+                  <Status of={group} />
+                </li>
+              ))}
+            </ul>
+            {(groups?.totalCount ?? 0) > 5 && (
+              <p className="hint">And {(groups?.totalCount ?? 0) - 5} older groups.</p>
+            )}
+          </article>
         ))}
       </div>
       {projects?.pageInfo.hasNextPage && (
@@ -65,27 +94,13 @@ export function Start() {
 
 function openByName(event: FormEvent<HTMLFormElement>) {
   event.preventDefault();
-  const list = String(new FormData(event.currentTarget).get("name")).trim();
-  location.hash = hrefOf({ list });
+  location.hash = hrefOf({ list: String(new FormData(event.currentTarget).get("name")).trim() });
 }
 
-/** For what is in no list: public projects of others, and servers without lists. */
-function OpenByName() {
-  return (
-    <form className="open" onSubmit={openByName}>
-      <label>
-        Another project or group
-        <input
-          name="name"
-          placeholder="owner.project or owner.project.1"
-          pattern="\s*[\w\-]+\.[\w\-]+(\.\d+)?\s*"
-          title="owner.project, or owner.project.number for a group"
-          autoCapitalize="none"
-          spellCheck={false}
-          required
-        />
-      </label>
-      <button>Open</button>
-    </form>
-  );
-}
+/** For names that are in no list: public projects of others, and servers without lists. */
+const OpenByName = () => (
+  <form onSubmit={openByName}>
+    <input name="name" aria-label="Another project or group" placeholder="owner.project.1" required />
+    <button>Open</button>
+  </form>
+);

@@ -10,26 +10,20 @@ const LOOKS = [
   { name: "phone", viewport: { width: 390, height: 844 }, colorScheme: "light" },
 ] as const;
 
-interface Shown {
-  readonly page: Page;
-  readonly picture: (name: string) => Promise<void>;
-}
-
-/** What axe finds at fault in the page as it is now: rule, and the elements. */
-export async function faultsOf(page: Page): Promise<string[]> {
+/** The faults that axe finds in the page as it is now: rule, and the elements. */
+async function faultsOf(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<AxeResults>("axe.run()");
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
 /** In every size and mode, axe finds nothing in the page as it is now, and nothing is wider than the window. */
-export async function looksWell({ page, picture }: Shown, title: string): Promise<void> {
+export async function looksWell(page: Page, title: string): Promise<void> {
   for (const { name, viewport, colorScheme } of LOOKS) {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme });
     const width = () => page.evaluate("document.documentElement.scrollWidth");
     await expect.poll(width, { ...SHOWN, message: `${title}, ${name}` }).toBe(viewport.width);
-    await picture(`${title}-${name}`);
     expect(await faultsOf(page), `${title}, ${name}`).toEqual([]);
   }
 }

@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { preview } from "vite";
 import { expect, onTestFinished, vi } from "vitest";
-import { shareBrowser, SHOWN, reportMissingBrowser } from "../../../test/support/browser.ts";
+import { reportMissingBrowser, shareBrowser, SHOWN } from "../../../test/support/browser.ts";
+import { startDemoGateway } from "../../../test/support/demo-gateway.ts";
+import { fakeClock } from "../../../test/support/fake-clock.ts";
 import { onceARun } from "../../../test/support/once-a-run.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -17,73 +19,94 @@ await onceARun("page", () => {
 
 const openPage = shareBrowser();
 
-const WIDE = { width: 1400, height: 900 };
-export const PHONE = { width: 390, height: 844 };
+interface Options extends BrowserContextOptions {
+  readonly profile?: string;
+  /** The user that signs in; null: nobody. */
+  readonly user?: string | null;
+}
 
-/** The built page in a browser, behind the proxy of vite.config.ts. */
-export async function open(gatewayUrl: string, options: BrowserContextOptions = {}) {
-  vi.stubEnv("GATEWAY", gatewayUrl);
+/** The built page at an address, behind the proxy of vite.config.ts, with a gateway whose service and polls go on by hand. */
+export async function openAt(
+  hash: string,
+  { profile = "polyaxon-0.4", user = "ada", ...options }: Options = {},
+) {
+  let now = Date.now();
+  const { clock, advance } = fakeClock();
+  const gateway = await startDemoGateway({ env: { UPSTREAM_PROFILE: profile }, now: () => now, clock });
+  vi.stubEnv("GATEWAY", gateway.url);
   const server = await preview({ root, logLevel: "silent", preview: { host: "127.0.0.1", port: 0 } });
   vi.unstubAllEnvs();
   onTestFinished(() => server.close());
+  const address = server.resolvedUrls?.local[0] ?? "";
 
-  const page = await openPage({ viewport: WIDE, ...options });
+  const page = await openPage({ viewport: { width: 1280, height: 800 }, ...options });
+  const complaints: string[] = [];
+  page.on("pageerror", ({ message }) => complaints.push(message));
+  onTestFinished(() => expect(complaints).toEqual([]));
   const sent: string[] = [];
   page.on("request", (request) => {
     if (request.url().endsWith("/graphql")) sent.push(request.postDataJSON().operationName);
   });
-  const address = server.resolvedUrls?.local[0] ?? "";
-  await page.goto(address);
+  await page.goto(`${address}${hash}`);
+  if (user) await signIn(page, user);
   return {
+    ...gateway,
     page,
     address,
-    /** Breaks what the page has open, as a network does. */
+    /** Names of the operations that the page sent since the last look. */
+    sent: () => sent.splice(0),
+    /** Breaks all connections of the page, as a network does. */
     breakConnections: () => {
       const { httpServer } = server;
       if ("closeAllConnections" in httpServer) httpServer.closeAllConnections();
     },
-    /** Names of the operations that the page sent since the last look. */
-    sent: () => sent.splice(0),
-    /** The cells of the table but for the duration and the image, a line a run. */
-    rows: async () =>
-      (await page.locator("tbody tr").allInnerTexts()).map((line) => line.split("\t").slice(0, -2)),
-    /** A run's row, as its link. */
-    row: (name: string) => page.getByRole("table").getByRole("link", { name, exact: true }),
-    graph: page.getByRole("group", { name: "Run graph" }),
-    /** Takes a picture for the documentation if the variable PICTURE names a folder for it. */
-    picture: async (name: string) => {
-      const folder = process.env["PICTURE"];
-      if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
+    /** Lets the service work on for some seconds. */
+    work: (seconds: number) => {
+      now += seconds * 1_000;
     },
+    /** Lets the gateway poll until something is shown. */
+    pollUntil: (shown: Locator) =>
+      expect
+        .poll(async () => {
+          const isShown = await shown.isVisible();
+          if (!isShown) advance(1_000);
+          return isShown;
+        }, SHOWN)
+        .toBe(true),
   };
 }
 
-export async function signIn(page: Page, username: string, password = `${username}-demo`) {
+export async function signIn(page: Page, username: string) {
   await page.getByLabel("User name").fill(username);
-  await page.getByLabel("Password").fill(password);
+  await page.getByLabel("Password").fill(`${username}-demo`);
   await page.getByRole("button", { name: "Sign in" }).click();
+  // A page that goes on before would be one of nobody: a reload forgets whoever is still signing in.
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
 }
 
-/** Chooses a status by which the list is filtered. */
-export async function chooseStatus(page: Page, name: string) {
-  const statuses = page.locator(".statuses");
-  if ((await statuses.getAttribute("open")) === null) await statuses.locator("summary").click();
-  await statuses.getByLabel(name).click();
-  // Until the page has followed the address, another one would be chosen instead of both.
-  await statuses.getByLabel(name).and(page.locator(":checked")).waitFor({ state: "attached" });
+/** The lines of the table, as they are read: name or size first, then the columns. */
+export const linesOf = async (page: Page) =>
+  (await page.getByRole("table").first().locator("tbody tr:not(.spacer)").allInnerTexts()).map((line) =>
+    line.split("\t").map((cell) => cell.trim()),
+  );
+
+/** The texts of a column of the table, from the top. */
+export async function columnOf(page: Page, label: string) {
+  const headings = (await page.getByRole("table").first().locator("thead th").allInnerTexts()).map((each) =>
+    each.trim(),
+  );
+  const at = headings.indexOf(label);
+  return (await linesOf(page)).map((line) => line[at]);
 }
 
-/** Waits until the table shows what comes in later pieces of its answer. */
-export const allThere = (page: Page) =>
-  expect.poll(() => page.getByRole("cell", { name: "…", exact: true }).count(), SHOWN).toBe(0);
+export const headingsOf = (page: Page) =>
+  page.getByRole("table").first().locator("thead .sort").allInnerTexts();
 
-/** What has the focus, by its name; `body` if nothing has. */
-export const focusIn = (page: Page) =>
-  page.evaluate<string>(`(() => {
-    const { activeElement } = document;
-    if (activeElement === document.body) return "body";
-    return activeElement.getAttribute("aria-label") || activeElement.name || activeElement.textContent;
-  })()`);
+export const rowOf = (page: Page, name: string) => page.getByRole("row").filter({ hasText: name });
 
-/** The text of the one alert of the page, once there is one. */
-export const alertOf = (page: Page) => page.getByRole("alert").innerText();
+/** The parts of the address behind its `#`. */
+export const addressOf = (page: Page) =>
+  Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
+
+/** Until a look gives the expected value. */
+export const expectSoon = <Value>(look: () => Promise<Value> | Value) => expect.poll(look, SHOWN);

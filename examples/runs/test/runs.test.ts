@@ -1,15 +1,9 @@
-// One file, because all stories share a browser.
-import "./scenarios/lists.ts";
+// One file, because all scenarios share a browser.
 import "./scenarios/table.ts";
-import "./scenarios/selection.ts";
 import "./scenarios/filters.ts";
-import "./scenarios/texts.ts";
 import "./scenarios/faults.ts";
-import "./scenarios/access.ts";
-import "./scenarios/live.ts";
-import "./scenarios/origin.ts";
-import "./scenarios/compare.ts";
-import "./scenarios/parallel.ts";
+import "./scenarios/selection.ts";
 import "./scenarios/matters.ts";
-import "./scenarios/pages.ts";
-import "./scenarios/new-run.ts";
+import "./scenarios/run.ts";
+import "./scenarios/live.ts";
+import "./scenarios/access.ts";

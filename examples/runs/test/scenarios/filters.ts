@@ -1,12 +1,70 @@
 import { expect, test } from "vitest";
-import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
-import { alertOf } from "../page.ts";
-import { openAt } from "../open-at.ts";
+import { hasBrowser } from "../../../../test/support/browser.ts";
+import { addressOf, expectSoon, linesOf, openAt } from "../page.ts";
 
 const GROUP = "#list=ada.mnist.1";
 
-/** What the page should show, asked for without it. */
-const EXPECTED = `{ group(id: "ada.mnist.1") { experiments(filter: {
+test.runIf(hasBrowser).each([
+  { typed: "lo", name: "metric.loss", more: "<0.106", runs: "1 run." },
+  { typed: "drop", name: "parameter.dropout", more: "=0.3", runs: "9 runs." },
+  { typed: "us", name: "user:", more: "a", last: "user:ada", runs: "24 runs." },
+  { typed: "status:fa", name: "status:failed", more: "", runs: "3 runs." },
+  { typed: "activation=s", name: "activation=sigmoid", more: "", runs: "9 runs." },
+])("the filter completes $typed as $name", async ({ typed, name, more, last, runs }) => {
+  const { page } = await openAt("#list=ada.mnist.1");
+  const line = page.getByRole("combobox", { name: "Filter" });
+  await line.click();
+  await line.pressSequentially(typed);
+  await page.getByRole("option", { name, exact: true }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await expectSoon(() => line.inputValue()).toBe(name);
+  await line.pressSequentially(more);
+  if (last) await page.getByRole("option", { name: last }).click();
+  await page.keyboard.press("Escape");
+  await expectSoon(() => line.inputValue()).toBe(last ?? name + more);
+  await page.getByRole("button", { name: "Filter", exact: true }).click();
+  await page.getByText(runs, { exact: true }).first().waitFor();
+  expect(addressOf(page)["filter"]).toBe(last ?? name + more);
+});
+
+test.runIf(hasBrowser)("the filter completes tags of the list", async () => {
+  const { page } = await openAt("#list=ada.mnist");
+  const line = page.getByRole("combobox", { name: "Filter" });
+  await line.fill("tag:cn");
+  await page.getByRole("option", { name: "tag:cnn" }).click();
+  await page.getByRole("button", { name: "Filter", exact: true }).click();
+  await page.getByText(/^[2-9] runs\.$/).waitFor();
+  expect(addressOf(page)["filter"]).toBe("tag:cnn");
+});
+
+test.runIf(hasBrowser).each([
+  { line: "metric.los<0.3", says: "No such metric: los. There are accuracy, loss." },
+  { line: "parameter.l=1", says: "No such parameter: l. There are activation, dropout, lr." },
+  {
+    line: "rate>=0.1",
+    says: "No such metric or parameter: rate. There are the metrics accuracy, loss and the parameters activation, dropout, lr.",
+  },
+  { line: "status:broken", says: "No such status: broken. There are running, succeeded," },
+  { line: "lr>=fast", says: "lr>=fast: expected a number after >=, got fast." },
+])("the filter $line is refused at once, and says why", async ({ line, says }) => {
+  const { page, sent } = await openAt(GROUP);
+  await page.getByText("24 runs.").waitFor();
+  sent();
+  const input = page.getByRole("combobox", { name: "Filter" });
+  await input.fill(line);
+  await page.getByRole("alert").getByText(says).waitFor();
+  await page.keyboard.press("Escape");
+  await input.press("Enter");
+  expect([addressOf(page)["filter"], sent().filter((name) => name !== "Names")]).toEqual([undefined, []]);
+
+  await page.evaluate((hash) => location.assign(hash), `${GROUP}&filter=${encodeURIComponent(line)}`);
+  await page.getByRole("alert").getByText(`${says}`).waitFor();
+  await page.getByText("This is not filtered by.").waitFor();
+  await page.getByText("24 runs.").waitFor();
+});
+
+const EXPECTED = `{ group(id: "ada.mnist.1") { experiments(first: 100, filter: {
   parameters: [{ name: "lr", atLeast: 0.02 }, { name: "dropout", values: ["0.3"] }]
   metrics: [{ name: "loss", lessThan: 0.3 }, { name: "accuracy", greaterThan: 0.94 }]
 }) { nodes { uniqueName } } } }`;
@@ -15,61 +73,28 @@ interface Found {
   readonly group: { readonly experiments: { readonly nodes: readonly { readonly uniqueName: string }[] } };
 }
 
-test.runIf(hasBrowser)("several conditions on parameters and metrics must all hold", async () => {
-  const { page, ask, rows, complaints } = await openAt(GROUP);
-  const filter = page.getByRole("form", { name: "Filter" });
-  await filter.getByLabel("Parameter").fill("lr>=0.02, dropout=0.3");
-  await filter.getByLabel("Metric").fill("loss < .3, accuracy>9.4e-1");
+test.runIf(hasBrowser)("several conditions must all hold, also after a reload", async () => {
+  const { page, ask } = await openAt(GROUP);
+  const line = page.getByRole("combobox", { name: "Filter" });
+  await line.fill("lr>=0.02 parameter.dropout=0.3 loss<.3 accuracy>9.4e-1");
   await page.keyboard.press("Enter");
   const { data } = await ask<Found, object>(EXPECTED);
   const names = data.group.experiments.nodes.map(({ uniqueName }) => uniqueName);
-  await page.getByText(`${names.length} runs.`).waitFor();
   expect(names.length).toBeGreaterThan(1);
-  expect((await rows()).map(([name]) => name)).toEqual(names);
-
-  // Both are one run.
-  await filter.getByLabel("Metric").fill("loss < .15");
-  await page.keyboard.press("Enter");
-  await page.getByText("1 run.", { exact: true }).waitFor();
-  expect(complaints).toEqual([]);
+  const shown = async () => (await linesOf(page)).map(([name]) => name);
+  await expectSoon(shown).toEqual(names);
+  await page.reload();
+  await expectSoon(shown).toEqual(names);
+  await page.getByRole("link", { name: "All runs" }).click();
+  await page.getByText("24 runs.").waitFor();
 });
 
-test.runIf(hasBrowser)("invalid conditions are not sent, and are reported when in the address", async () => {
-  const { page, address, sent, complaints } = await openAt(GROUP);
-  const filter = page.getByRole("form", { name: "Filter" });
-  await page.getByText("12 of 24 runs are loaded.").waitFor();
-  sent();
-  const parameter = filter.getByLabel("Parameter");
-  const isRefused = () => parameter.and(page.locator(":invalid")).isVisible();
-  for (const text of ["lr", "lr>=abc", "lr!=0.1", "lr>=0.02, dropout"]) {
-    await parameter.fill(text);
-    await page.keyboard.press("Enter");
-    expect([text, await isRefused()]).toEqual([text, true]);
-  }
-
-  await page.goto(`${address}${GROUP}&parameter=${encodeURIComponent("lr!=0.1")}`);
-  await page.getByRole("alert").waitFor();
-  expect(await alertOf(page)).toBe(
-    "Not understood, and not filtered by: lr!=0.1. Conditions look like lr>=0.02, with commas between several.",
-  );
-  await page.getByText("12 of 24 runs are loaded.").waitFor();
-  expect(sent().filter((name) => name === "Group")).toEqual([]);
-  expect(complaints).toEqual([]);
-});
-
-test.runIf(hasBrowser)("each date that the service sorts by can be ordered both ways", async () => {
-  const { page, calls, complaints } = await openAt(GROUP);
-  await page.getByText("12 of 24 runs are loaded.").waitFor();
-  const order = page.getByLabel("Order");
-  for (const [field, direction, sort] of [
-    ["UPDATED", "ASC", "updated_at"],
-    ["STARTED", "ASC", "started_at"],
-    ["STARTED", "DESC", "-started_at"],
-  ]) {
-    calls();
-    await order.selectOption(`${field}_${direction}`);
-    await expect.poll(() => page.getByRole("table").isVisible(), SHOWN).toBe(true);
-    await expect.poll(calls, SHOWN).toContainEqual(expect.stringContaining(`sort=${sort}%2C`));
-  }
-  expect(complaints).toEqual([]);
+test.runIf(hasBrowser)("the filter line fills its bar, and folds on a phone", async () => {
+  const { page } = await openAt(GROUP);
+  const line = page.getByRole("combobox", { name: "Filter" });
+  expect((await line.boundingBox())?.width).toBeGreaterThan(800);
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await line.isVisible()).toBe(false);
+  await page.getByRole("button", { name: "Filter, groups and columns" }).click();
+  expect((await line.boundingBox())?.width).toBeGreaterThan(200);
 });

@@ -1,1 +1,0 @@
-export const many = (count: number) => (count === 1 ? "1 run" : `${count} runs`);

@@ -1,0 +1,219 @@
+import { type Row, useTable } from "@tanstack/react-table";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type CSSProperties, type DragEvent, type MouseEvent, useMemo, useRef, useState } from "react";
+import { type Address, hrefOf, partsOf, replaceAddress } from "./address.ts";
+import { columnsOf, features, firstOrderOf, labelOf, type Spread } from "./columns.tsx";
+import { many } from "./format.ts";
+import type { Mark } from "./selected.ts";
+import type { Run } from "./use-runs.ts";
+
+/** Height of a row, as `list.css` has it. */
+const HEIGHT = 36;
+/** Width of the column of names. */
+const NAME = 168;
+/** Rows before the end of the loaded ones at which the next page is read. */
+const AHEAD = 20;
+
+interface TableProps {
+  readonly runs: readonly Run[];
+  /** Ids of the columns that are shown, in their order. */
+  readonly columns: readonly string[];
+  /** Whether the page itself sorts, and the service did not. */
+  readonly isOwnOrder: boolean;
+  /** Whether the runs are those from before a change that is being read. */
+  readonly isOld: boolean;
+  readonly address: Address;
+  readonly selected: ReadonlyMap<string, string>;
+  readonly select: Mark;
+  /** Called when the end of the loaded runs comes into view. */
+  readonly onEnd: () => void;
+}
+
+/** Runs as rows, of which only those in view are in the page. Groups of runs fold and unfold. */
+export function Table({ runs, columns, isOwnOrder, isOld, address, selected, select, onEnd }: TableProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [expanded, setExpanded] = useState<true | Record<string, boolean>>({});
+  const { list = "", sort = "-created", group, pin } = address;
+  const [grouping, pinned] = [partsOf(group), partsOf(pin)];
+  const ids = columns.join();
+  const definitions = useMemo(() => columnsOf(ids ? ids.split(",") : []), [ids]);
+  const sorted = sort.replace(/^-/, "");
+  const sorting = columns.includes(sorted)
+    ? [{ id: sorted, desc: sort.startsWith("-") }]
+    : grouping.map((id) => ({ id, desc: false }));
+  const table = useTable({
+    features,
+    data: runs,
+    columns: definitions,
+    getRowId: ({ id }) => id,
+    groupedColumnMode: false,
+    autoResetExpanded: false,
+    manualSorting: !isOwnOrder,
+    state: {
+      expanded,
+      grouping,
+      sorting,
+      columnPinning: { start: pinned, end: [] },
+      columnOrder: [...columns],
+    },
+    onExpandedChange: setExpanded,
+  });
+  const { rows } = table.getRowModel();
+  const shownColumns = [...table.getStartLeafColumns(), ...table.getCenterLeafColumns()];
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => HEIGHT,
+    overscan: 8,
+    onChange: ({ range }) => {
+      if (grouping.length === 0 && range && range.endIndex >= rows.length - AHEAD) onEnd();
+    },
+  });
+  const items = virtual.getVirtualItems();
+  const height = virtual.getTotalSize();
+  const [before, after] = [items[0]?.start ?? 0, height - (items.at(-1)?.end ?? height)];
+  const isEach = runs.length > 0 && runs.every(({ id }) => selected.has(id));
+  const styleOf = (id: string): CSSProperties =>
+    pinned.includes(id) ? { insetInlineStart: NAME + (table.getColumn(id)?.getStart("start") ?? 0) } : {};
+  const width = NAME + shownColumns.reduce((sum, column) => sum + column.getSize(), 0);
+
+  return (
+    <div className="scroll table" ref={box}>
+      <table style={{ minWidth: width }} aria-busy={isOld} aria-rowcount={rows.length + 1} onClick={follow}>
+        <caption className="visually-hidden">Runs of {list}</caption>
+        <colgroup>
+          <col style={{ width: NAME }} />
+          {shownColumns.map((column) => (
+            <col key={column.id} style={{ width: column.getSize() }} />
+          ))}
+        </colgroup>
+        <thead>
+          <tr aria-rowindex={1}>
+            <th scope="col" className="pinned">
+              <input
+                type="checkbox"
+                aria-label="Select all loaded runs"
+                checked={isEach}
+                onChange={({ target }) => select(runs, target.checked)}
+              />
+              run
+            </th>
+            {shownColumns.map(({ id }) => (
+              <Heading key={id} id={id} columns={columns} address={address} style={styleOf(id)} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {before > 0 && <tr className="spacer" aria-hidden="true" style={{ height: before }} />}
+          {items.map(({ index }) => {
+            const row = rows[index];
+            if (!row) return null;
+            const { original: run } = row;
+            const isGrouped = row.getIsGrouped();
+            const leaves = isGrouped ? row.getLeafRows().filter((leaf) => !leaf.getIsGrouped()) : [row];
+            const names = leaves.map(({ original }) => original);
+            return (
+              <tr key={row.id} aria-rowindex={index + 2} data-group={isGrouped || undefined}>
+                <th scope="row" className="pinned" style={{ paddingLeft: 10 + 16 * row.depth }}>
+                  <input
+                    type="checkbox"
+                    aria-label={`Select ${isGrouped ? `${many(names.length)} with ${groupOf(row)}` : run.uniqueName}`}
+                    checked={names.every(({ id }) => selected.has(id))}
+                    onChange={({ target }) => select(names, target.checked)}
+                  />
+                  {isGrouped ? (
+                    <button
+                      className="plain"
+                      aria-expanded={row.getIsExpanded()}
+                      aria-label={`${many(names.length)} with ${groupOf(row)}`}
+                      onClick={() => row.toggleExpanded()}
+                    >
+                      {many(names.length)}
+                    </button>
+                  ) : (
+                    <a
+                      href={hrefOf({ ...address, run: run.uniqueName, show: undefined })}
+                      aria-current={run.uniqueName === address.run ? "true" : undefined}
+                    >
+                      {run.uniqueName}
+                    </a>
+                  )}
+                </th>
+                {[...row.getStartVisibleCells(), ...row.getCenterVisibleCells()].map((cell) => (
+                  <td
+                    key={cell.id}
+                    className={pinned.includes(cell.column.id) ? "pinned" : undefined}
+                    style={styleOf(cell.column.id)}
+                  >
+                    {isGrouped ? inGroup(row, cell.column.id) : <table.FlexRender cell={cell} />}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+          {after > 0 && <tr className="spacer" aria-hidden="true" style={{ height: after }} />}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const groupOf = ({ groupingColumnId, groupingValue }: Row<typeof features, Run>) =>
+  `${labelOf(groupingColumnId ?? "")} ${String(groupingValue)}`;
+
+/** The cell of a group: the value that makes it, or the spread of its runs. */
+const inGroup = (row: Row<typeof features, Run>, id: string) =>
+  id === row.groupingColumnId ? String(row.groupingValue) : row.getValue<Spread | undefined>(id)?.words;
+
+interface HeadingProps {
+  readonly id: string;
+  readonly columns: readonly string[];
+  readonly address: Address;
+  readonly style: CSSProperties;
+}
+
+/** Sorts by a column: in one direction, then in the other, then newest first again. Dragged onto another one, it moves there. */
+function Heading({ id, columns, address, style }: HeadingProps) {
+  const { sort, pin } = address;
+  const [first, second] = [firstOrderOf(id), firstOrderOf(id).startsWith("-") ? id : `-${id}`];
+  const next = sort === first ? second : sort === second ? undefined : first;
+  const isSorted = sort === first || sort === second;
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    const dragged = event.dataTransfer.getData("text/plain");
+    if (columns.includes(dragged)) replaceAddress({ ...address, columns: moved(columns, dragged, id) });
+  };
+  return (
+    <th
+      scope="col"
+      className={partsOf(pin).includes(id) ? "pinned" : undefined}
+      style={style}
+      title={id}
+      aria-sort={isSorted ? (sort.startsWith("-") ? "descending" : "ascending") : undefined}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={drop}
+    >
+      <a
+        className="sort"
+        href={hrefOf({ ...address, sort: next })}
+        onDragStart={(event) => event.dataTransfer.setData("text/plain", id)}
+      >
+        {labelOf(id)}
+      </a>
+    </th>
+  );
+}
+
+/** The columns after one was put in the place of another. */
+export function moved(columns: readonly string[], id: string, to: string): string {
+  const others = columns.filter((each) => each !== id);
+  const isRight = columns.indexOf(id) < columns.indexOf(to);
+  return others.toSpliced(others.indexOf(to) + (isRight ? 1 : 0), 0, id).join(",");
+}
+
+/** All of a row is the link to its run. */
+function follow({ target, currentTarget }: MouseEvent<HTMLTableElement>) {
+  if (!(target instanceof Element) || target.closest("a, button, input, thead")) return;
+  const row = target.closest("tr");
+  if (currentTarget.contains(row)) row?.querySelector<HTMLElement>("th a, th button")?.click();
+}
