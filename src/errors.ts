@@ -153,8 +153,8 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
 
 /**
- * An error that is expected. It has no stack: capturing one is nearly the whole cost of an error, of which an operation may have thousands,
- * and a stack that nobody has read keeps the receivers of its calls in memory, such as the body of a response.
+ * An expected error, without a stack. To capture a stack is nearly the whole cost of an error, and an operation may have thousands of them.
+ * A stack that nobody has read also keeps the receivers of its calls in memory, such as the body of a response.
  */
 export class StacklessError extends Error {
   constructor(message?: string, cause?: unknown) {
