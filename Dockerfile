@@ -18,7 +18,7 @@ ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Rungraph" \
       org.opencontainers.image.description="A GraphQL gateway over a REST service that tracks machine-learning runs" \
       org.opencontainers.image.licenses="MIT" \
-      org.opencontainers.image.version="1.0.0" \
+      org.opencontainers.image.version="2.0.0" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.base.name="docker.io/library/${NODE_IMAGE}"
 WORKDIR /app
