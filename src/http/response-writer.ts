@@ -138,12 +138,22 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     if (isClosed(response)) return;
     const count = openResponseAccount(response, caller);
     response.writeHead(status, headers);
-    // Leaving the loop cancels the source of the body.
-    for await (const chunk of body) {
+    const chunks = body[Symbol.asyncIterator]();
+    /** Writes the next chunk; false at the end. A loop over the chunks would keep the last one in memory while it waits for the next. */
+    const writeNext = async (): Promise<boolean> => {
+      const { done, value: chunk } = await chunks.next();
+      if (done) return false;
       onChunk(chunk.length);
-      if (isClosed(response)) break;
+      if (isClosed(response)) return false;
       count(chunk.length);
       await writeBytes(response, chunk, count);
+      return true;
+    };
+    try {
+      while (await writeNext());
+    } finally {
+      // Cancels the source of the body.
+      await chunks.return?.();
     }
     response.end();
   };
@@ -221,7 +231,7 @@ const compressOnce = (bytes: Uint8Array): Buffer | Promise<Buffer> =>
   bytes.length <= WRITTEN_CHUNK_BYTES ? gzipSync(bytes, { level: 1 }) : compress(bytes);
 
 /** Compresses a body chunk by chunk, and flushes after each, so that the reader can decode every chunk. Fails when the body fails. */
-export async function* compressEach(body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* compressEach(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   // An error of the body also destroys the stream that is read here.
   yield* pipeline(body, createGzip({ flush: constants.Z_SYNC_FLUSH }), () => {});
 }

@@ -7,7 +7,7 @@ import type * as GatewayModule from "../../src/gateway.ts";
 export interface Condition {
   /** CPU time of the longest tick of the event loop since the message `watch`, in milliseconds. */
   readonly blockedMs: number;
-  /** Heap in use after a collection, in bytes. */
+  /** Heap and buffers in use after a collection, in bytes. */
   readonly heapBytes: number;
 }
 
@@ -53,7 +53,8 @@ process.on("message", (asked) => {
   isWatched = false;
   const blockedMs = longest / 1_000;
   globalThis.gc?.();
-  const condition: Condition = { blockedMs, heapBytes: process.memoryUsage().heapUsed };
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  const condition: Condition = { blockedMs, heapBytes: heapUsed + arrayBuffers };
   process.send?.(condition);
 });
 process.once("disconnect", () => process.exit(0));

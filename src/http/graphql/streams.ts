@@ -46,7 +46,7 @@ async function openYoga() {
 }
 
 /** Writes messages as they arrive: the events of subscriptions, and incremental results. */
-export function createStreams({ responseWriter, clock }: GatewayDependencies) {
+export function createStreams({ responseWriter, clock, scheduler }: GatewayDependencies) {
   const loadYoga = lazy(openYoga);
   /** The responses of subscriptions, with functions that end them. */
   const open = new Map<ServerResponse, () => void>();
@@ -72,7 +72,8 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
       const isLive = lasts || isEvents;
       const inParts = isLive && !isEvents;
       const sent = inParts ? withHeartbeats(messages, clock) : messages;
-      const throttled = withBackpressure(sent, count, onEncoded);
+      const inTurn: InTurn = (work) => new Promise((resolve) => scheduler.run(caller, () => resolve(work())));
+      const throttled = withBackpressure(sent, count, inTurn, onEncoded);
       let isEnded = false;
       let plain: Response["body"] = null;
       const end = () => {
@@ -123,6 +124,9 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
 
 type Messages = AsyncIterableIterator<object>;
 
+/** Runs work in a time slice of a caller. */
+type InTurn = <Result>(work: () => Result) => Promise<Result>;
+
 /** Time between two heartbeats of a multipart stream without events, in milliseconds. Yoga sends those of event streams. */
 const PART_HEARTBEAT_MS = 12_000;
 
@@ -156,9 +160,15 @@ function withHeartbeats(messages: Messages, clock: Clock): Messages {
 
 /**
  * Creates each message when the messages before it have been written. Yoga reads ahead, so that the operation of a client that does not
- * read would otherwise end, and release its permit, too early. `count` counts the uncompressed bytes of messages.
+ * read would otherwise end, and release its permit, too early. `count` counts the uncompressed bytes of messages. An event of many
+ * subscribers is encoded in time slices: readers that are disconnected meanwhile release their messages between two of them.
  */
-function withBackpressure(source: Messages, count: CountBuffered, onEncoded = (): void => {}) {
+function withBackpressure(
+  source: Messages,
+  count: CountBuffered,
+  inTurn: InTurn,
+  onEncoded = (): void => {},
+) {
   let isEncoded = false;
   const endEncoding = (): void => {
     if (!isEncoded) onEncoded();
@@ -173,7 +183,8 @@ function withBackpressure(source: Messages, count: CountBuffered, onEncoded = ()
   let wake: (() => void) | null = null;
   const next = async () => {
     if (waiting > 0) await new Promise<void>((resolve) => (wake = resolve));
-    return source.next();
+    const message = await source.next();
+    return message.done ? message : { done: false, value: await inTurn(() => encode(message.value)) };
   };
   const encode = (message: object) => {
     const text = JSON.stringify(message);
@@ -184,7 +195,7 @@ function withBackpressure(source: Messages, count: CountBuffered, onEncoded = ()
   };
   const messages = mapAsyncIterator(
     { next, return: async () => source.return?.() as never },
-    encode,
+    (message) => message,
     endEncoding,
   );
   /** Subtracts written bytes, which include frames and comments. */
@@ -195,19 +206,36 @@ function withBackpressure(source: Messages, count: CountBuffered, onEncoded = ()
   return { messages, take };
 }
 
-/** The bytes of a stream until the stream is ended. An error after the end is ignored. */
-async function* bytesOf(
+/**
+ * The bytes of a stream until the stream is ended. An error after the end is ignored. Not a generator: one that waits for the next event
+ * keeps the last one in memory.
+ */
+function bytesOf(
   body: Response["body"],
   isEnded: () => boolean,
   onTaken: (bytes: number) => void,
-): AsyncGenerator<Uint8Array> {
-  try {
-    if (!body || isEnded()) return;
-    for await (const bytes of body) {
-      yield bytes;
-      onTaken(bytes.length);
-    }
-  } catch (error) {
-    if (!isEnded()) throw error;
-  }
+): AsyncIterableIterator<Uint8Array> {
+  const source = isEnded() ? undefined : body?.[Symbol.asyncIterator]();
+  let taken = 0;
+  const iterator: AsyncIterableIterator<Uint8Array> = {
+    next: async () => {
+      if (taken > 0) onTaken(taken);
+      taken = 0;
+      try {
+        const next = (await source?.next()) ?? DONE;
+        if (next.done) return DONE;
+        taken = next.value.length;
+        return next;
+      } catch (error) {
+        if (!isEnded()) throw error;
+        return DONE;
+      }
+    },
+    return: async () => {
+      await source?.return?.().catch(() => {});
+      return DONE;
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
 }

@@ -41,55 +41,78 @@ export const valuesOf = (row: unknown, keys: SortKeys): string =>
 
 export const idOf = (row: unknown): number => Number(valueAt(row, "id") ?? Number.NaN);
 
-/**
- * Returns a function that finds the tie that ends with a row, as far back as the rows go; undefined if a row lacks a key or its id.
- * Compares the values of each row once, because a page may have a cursor for each.
- */
-export function tiesIn(rows: readonly unknown[], keys: SortKeys): (last: number) => ShownTie | undefined {
-  const values = new Map<number, string>();
-  const valuesFrom = (first: number): string => {
-    const known = values.get(first) ?? valuesOf(rows[first], keys);
-    values.set(first, known);
-    return known;
-  };
-  return (last) => {
-    const row = rows[last];
-    if (!areTied(row, row, keys)) return undefined;
-    const first = firstsOf(rows, keys)[last] ?? last;
-    const ids = rows.slice(first, last + 1).map(idOf);
-    return ids.every(Number.isSafeInteger) ? { values: valuesFrom(first), ids } : undefined;
-  };
+/** The ties of a page. They are computed once, because many fields of an operation may read the same page. */
+class Ties {
+  readonly keys: SortKeys;
+  /** For each row the index of the first row of its tie. */
+  readonly firsts: readonly number[];
+  readonly #rows: readonly unknown[];
+  /** Hashes of the values of ties, by their first rows. */
+  readonly #values = new Map<number, string>();
+  #sorted: readonly unknown[] | null = null;
+  /** The tie at the end of the page; null until it is needed. */
+  #end: { readonly tie: ShownTie | undefined } | null = null;
+
+  constructor(rows: readonly unknown[], keys: SortKeys) {
+    let first = 0;
+    this.keys = keys;
+    this.#rows = rows;
+    this.firsts = rows.map((row, index) => (areTied(row, rows[index - 1], keys) ? first : (first = index)));
+  }
+
+  /** The tie that ends with a row, as far back as the rows go; undefined if a row lacks a key or its id. */
+  endingWith(last: number): ShownTie | undefined {
+    if (last < this.#rows.length - 1) return this.#tieAt(last);
+    return (this.#end ??= { tie: this.#tieAt(last) }).tie;
+  }
+
+  /** The rows, each tie in the order of its ids: the same rows if there is no tie. */
+  sorted(): readonly unknown[] {
+    return (this.#sorted ??= this.firsts.every((first, index) => first === index)
+      ? this.#rows
+      : this.#rows
+          .map((row, index) => ({ row, tie: this.firsts[index] ?? 0, id: idOf(row) }))
+          .toSorted((one, other) => one.tie - other.tie || one.id - other.id || 0)
+          .map(({ row }) => row));
+  }
+
+  #tieAt(last: number): ShownTie | undefined {
+    const row = this.#rows[last];
+    if (!areTied(row, row, this.keys)) return undefined;
+    const first = this.firsts[last] ?? last;
+    const ids = this.#rows.slice(first, last + 1).map(idOf);
+    if (!ids.every(Number.isSafeInteger)) return undefined;
+    const values = this.#values.get(first) ?? valuesOf(this.#rows[first], this.keys);
+    this.#values.set(first, values);
+    return { values, ids };
+  }
 }
 
-const known = new WeakMap<
-  readonly unknown[],
-  { readonly keys: SortKeys; readonly firsts: readonly number[] }
->();
+const knownTies = new WeakMap<readonly unknown[], Ties>();
 
-/** For each row the index of the first one of its tie. It is cached, because many fields of an operation may read the same page. */
-function firstsOf(rows: readonly unknown[], keys: SortKeys): readonly number[] {
-  const cached = known.get(rows);
-  if (cached && `${cached.keys}` === `${keys}`) return cached.firsts;
-  let first = 0;
-  const firsts = rows.map((row, index) => (areTied(row, rows[index - 1], keys) ? first : (first = index)));
-  known.set(rows, { keys, firsts });
-  return firsts;
+function tiesOf(rows: readonly unknown[], keys: SortKeys): Ties {
+  const known = knownTies.get(rows);
+  if (known && `${known.keys}` === `${keys}`) return known;
+  const ties = new Ties(rows, keys);
+  knownTies.set(rows, ties);
+  return ties;
+}
+
+/** Returns a function that finds the tie that ends with a row, as far back as the rows go; undefined if a row lacks a key or its id. */
+export function tiesIn(rows: readonly unknown[], keys: SortKeys): (last: number) => ShownTie | undefined {
+  return (last) => tiesOf(rows, keys).endingWith(last);
 }
 
 /** The index of the first row of the tie at the end of a page; the number of rows if the last one lacks a key. */
 export function startOfLastTie(rows: readonly unknown[], keys: SortKeys): number {
   const last = rows.at(-1);
-  return areTied(last, last, keys) ? (firstsOf(rows, keys).at(-1) ?? 0) : rows.length;
+  return areTied(last, last, keys) ? (tiesOf(rows, keys).firsts.at(-1) ?? 0) : rows.length;
 }
 
 /** Sorts the rows of each tie by their ids. Returns the same rows if there is no tie. */
 export function sortTies<Item>(rows: readonly Item[], keys: SortKeys): readonly Item[] {
-  const ties = firstsOf(rows, keys);
-  if (ties.every((each, index) => each === index)) return rows;
-  return rows
-    .map((row, index) => ({ row, tie: ties[index] ?? 0, id: idOf(row) }))
-    .toSorted((one, other) => one.tie - other.tie || one.id - other.id || 0)
-    .map(({ row }) => row);
+  // Safe: they are the same rows.
+  return tiesOf(rows, keys).sorted() as readonly Item[];
 }
 
 /**
