@@ -109,6 +109,20 @@ describe("a plan", () => {
     ]);
   });
 
+  test.each([
+    [
+      `mutation { stopExperiment(id: "ada.mnist.1.45") { outcome } }`,
+      ["1 GET {owner}/{project}/experiments/{id}/", "2 POST {owner}/{project}/experiments/{id}/stop"],
+    ],
+    [
+      `{ group(id: "ada.mnist.1") { experiments(first: 3, order: { by: { metric: "loss" }, direction: ASC }) { nodes { buildJob { commit } } } } }`,
+      ["1 GET {owner}/{project}/experiments", "2 GET {owner}/{project}/builds/{id}/"],
+    ],
+  ])("knows no names and metrics that records could lack: %s", async (document, requests) => {
+    const gateway = await startDemoGateway({ env: POLYAXON });
+    expect(roundsOf(await explain(gateway, "plan", document))).toEqual(requests);
+  });
+
   test("leaves nothing in the cache and does not verify the token", async () => {
     const gateway = await startDemoGateway({ env: { ...POLYAXON, CACHE_TTL_MS: "60000" } });
     const document = `{ viewer { username } experiment(id: "ada.mnist.42") { uniqueName description } }`;

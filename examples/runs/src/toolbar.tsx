@@ -131,7 +131,11 @@ function Views({ address }: { address: Address }) {
       <ul className="columns" aria-label="Views">
         {Object.entries(views).map(([name, each]) => (
           <li key={name}>
-            <a href={hrefOf({ list, ...each, view: name })} aria-current={name === view || undefined}>
+            <a
+              href={hrefOf({ list, ...each, view: name })}
+              aria-current={name === view || undefined}
+              onClick={({ currentTarget }) => currentTarget.closest<HTMLElement>("[popover]")?.hidePopover()}
+            >
               {name}
             </a>
             <button

@@ -75,20 +75,16 @@ function bodyOf({ endpoint, path }: UpstreamRequest<unknown>, { filters, omitted
   const template = endpoint.path.split("/");
   const values = filled.split("/").map(decodeURIComponent);
   const at = Object.fromEntries(template.map((name, index) => [name, values[index] ?? ""]));
-  const { "{owner}": owner = "owner", "{project}": project = "project", "{experiment}": experiment } = at;
-  const kinds = template.filter((name) => name in INFIXES);
-  const isExperimentJob = kinds.length === 2;
-  const infix = INFIXES[kinds[0] ?? ""] ?? null;
+  const { "{owner}": owner = "owner", "{project}": project = "project" } = at;
+  const kind = template.find((name) => name in INFIXES) ?? "";
+  const infix = INFIXES[kind] ?? null;
   const run = (id: number, of: string | null) =>
     formatReference({ owner, project, id: `${id}` }, { infix: of });
 
   const record = (id: number): Readonly<Record<string, unknown>> => ({
-    ...NULLS,
+    ...UNKNOWN,
     id,
     uuid: `${id}`,
-    unique_name: isExperimentJob
-      ? `${run(Number(experiment ?? at["{id}"]), null)}.${id}.master`
-      : run(id, infix),
     name: at["{project}"] === undefined ? `node-${id}` : project,
     user: owner,
     username: owner,
@@ -110,7 +106,7 @@ function bodyOf({ endpoint, path }: UpstreamRequest<unknown>, { filters, omitted
     ...NODE_SUMMARY,
   });
   const omitted: readonly string[] =
-    (omittedInLists as Readonly<Record<string, readonly string[]>>)[kinds[0] ?? ""] ?? [];
+    (omittedInLists as Readonly<Record<string, readonly string[]>>)[kind] ?? [];
   const itemOf = (id: number) =>
     Object.fromEntries(Object.entries(record(id)).filter(([key]) => !omitted.includes(key)));
   const items = idsIn(new URLSearchParams(query), filters).map((id) => ({
@@ -144,7 +140,8 @@ function idsIn(query: URLSearchParams, { ids }: Profile["filters"]): readonly nu
 /** Keys of the nodes of a cluster; other keys of a node are read one by one. */
 const NODE_SUMMARY = { hostname: null, role: null, memory: null, cpu: null, n_gpus: null };
 
-const NULLS = Object.fromEntries([...KNOWN_KEYS].map((key) => [key, null]));
+/** Keys without made-up values, such as names and metrics, which would not be those that the operation names. */
+const UNKNOWN = Object.fromEntries([...KNOWN_KEYS].map((key) => [key, undefined]));
 
 /** The parts before the id in names of runs, by the collection in the path. */
 const INFIXES: Readonly<Record<string, string | null>> = {

@@ -52,13 +52,12 @@ function explainAnswers(root, storage, plan) {
     const [planned, text, params] = [tab, textOfTab(), plannable(storage)];
     const isShown = () => planned !== null && costs.get(planned)?.text === text;
     if (!isOpen || !planned || isShown()) return;
-    const { extensions } = (params && (await plan(params).catch(() => null))) ?? {};
+    const result = params && (await plan(params).catch(() => null));
     // It was edited, or has run meanwhile.
     if (tab !== planned || textOfTab() !== text || isShown()) return;
-    costs.set(planned, {
-      text,
-      cost: extensions?.["explain"] ? { ...extensions["explain"], isPlan: true } : null,
-    });
+    // The result of an invalid operation has no data.
+    const explain = result?.data === undefined ? null : result.extensions?.["explain"];
+    costs.set(planned, { text, cost: explain ? { ...explain, isPlan: true } : null });
     show();
   };
   let timer = 0;
