@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { runKinds } from "../api/kinds.ts";
 import type { Profile } from "../api/profile.ts";
 import type { Reading } from "../api/record.ts";
 import { KNOWN_KEYS } from "../api/records.ts";
@@ -144,9 +145,6 @@ const NODE_SUMMARY = { hostname: null, role: null, memory: null, cpu: null, n_gp
 const UNKNOWN = Object.fromEntries([...KNOWN_KEYS].map((key) => [key, undefined]));
 
 /** The parts before the id in names of runs, by the collection in the path. */
-const INFIXES: Readonly<Record<string, string | null>> = {
-  experiments: null,
-  groups: null,
-  jobs: "jobs",
-  builds: "builds",
-};
+const INFIXES: Readonly<Record<string, string | null>> = Object.fromEntries(
+  runKinds.map(({ records, reference }) => [records, reference.infix]),
+);

@@ -296,11 +296,10 @@ export class PageIterator<At, Item> {
    */
   async nextOfAll(session: Session): Promise<PageRead<Item>> {
     const step = await this.next(session, Number.POSITIVE_INFINITY);
+    if (this.isDone() || session.server.profile.paging.by !== "offset") return step;
     const { rest } = step;
-    const { sortedBy } = this.#list;
-    const count = startOfLastTie(rest, sortedBy);
-    const isCut = !this.isDone() && session.server.profile.paging.by === "offset";
-    if (!isCut || count === 0) return step;
+    const count = startOfLastTie(rest, this.#list.sortedBy);
+    if (count === 0) return step;
     this.#position = step.positionAfter(count - 1);
     return { ...step, rest: rest.slice(0, count) };
   }

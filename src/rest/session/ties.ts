@@ -92,7 +92,7 @@ const knownTies = new WeakMap<readonly unknown[], Ties>();
 
 function tiesOf(rows: readonly unknown[], keys: SortKeys): Ties {
   const known = knownTies.get(rows);
-  if (known && `${known.keys}` === `${keys}`) return known;
+  if (known && (known.keys === keys || `${known.keys}` === `${keys}`)) return known;
   const ties = new Ties(rows, keys);
   knownTies.set(rows, ties);
   return ties;

@@ -83,7 +83,7 @@ function explainAnswers(root, storage, plan) {
   });
 
   /**
-   * `begin` begins an operation of the chosen tab. Returns the headers that request the cost, and a function that shows the cost of a result and
+   * Begins an operation of the chosen tab. Returns the headers that request the cost, and a function that shows the cost of a result and
    * returns the result without it.
    *
    * @returns {{ headers: Record<string, string>, take: (result: Result) => Result }}
