@@ -24,6 +24,9 @@ async function startBoth(share: number, areListsKept = false) {
   });
   const headers = { authorization: `token ${token}` };
   const variables = VARIABLES;
+  // The gateway remembers the caller's name: only the first operation of a token reads it.
+  await askIncrementally(url, { query: "{ viewer { username } }", variables: {} }, headers);
+  callsOf(demo);
   return async (document: string, query: string) => {
     const payloads = await askIncrementally(url, { query, variables }, headers);
     const calls = callsOf(demo);
