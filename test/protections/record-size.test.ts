@@ -164,7 +164,7 @@ describe("large requests cost little more than small ones for", () => {
   });
 });
 
-const listsOfTwo = [1, 2].map(() => ({ declarations: { lists: listsOf(100_000) } }));
+const listsOfTwo = [1, 2].map(() => ({ declarations: { lists: listsOf(300_000) } }));
 
 describe("divides into time slices the work for", () => {
   const cases: Readonly<Record<string, readonly [answers: Case[0], sent: Sent]>> = {
@@ -174,7 +174,7 @@ describe("divides into time slices the work for", () => {
     ],
     "a name that many fields look up": [
       run({ declarations: named(1) }),
-      ofRun(times(200, "parameters(names: $names) { name }"), { names: many(300, "none") }),
+      ofRun(times(200, "parameters(names: $names) { name }"), { names: many(2_000, "none") }),
     ],
     "a long list in each of two runs": [
       {
@@ -194,7 +194,8 @@ describe("divides into time slices the work for", () => {
   test.each(Object.entries(cases))("%s", async (_, [answers, { query: text, lists }]) => {
     const { ask } = await start(answers);
     await ask(text, lists);
-    expect(await longestShareOf(() => ask(text, lists))).toBeLessThan(0.5);
+    // Without time slices, the share is above 0.8; with them, that of the shortest work is below 0.45.
+    expect(await longestShareOf(() => ask(text, lists))).toBeLessThan(0.7);
   });
 
   test("an export row with more parameters than columns", async () => {
@@ -203,7 +204,7 @@ describe("divides into time slices the work for", () => {
     const { others, ...columns } = JSON.parse(await get()) as Readonly<Record<string, object>>;
     const parameters = Object.keys({ ...columns, ...others }).filter((name) => name.startsWith("parameter."));
     expect(parameters).toHaveLength(60_000);
-    expect(await longestShareOf(get)).toBeLessThan(0.5);
+    expect(await longestShareOf(get)).toBeLessThan(0.35);
   });
 
   test("an export page whose parameters become its columns", async () => {
