@@ -18,7 +18,7 @@ import type { GatewayDependencies } from "./http/dependencies.ts";
 import { createLive } from "./live/live.ts";
 import { LOCAL_PAGES } from "./http/request-target.ts";
 import { createRouter } from "./http/router.ts";
-import { Scheduler } from "./engine/scheduler.ts";
+import { afterPendingIo, Scheduler } from "./engine/scheduler.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
 import { createWebSockets } from "./http/graphql/web-socket.ts";
 import { type Clock, systemClock } from "./util/clock.ts";
@@ -97,7 +97,8 @@ export function createGateway(options: GatewaySettings) {
     onMismatch: events.wrongType,
     onFailure: events.upstreamFailure,
     onRequest: telemetry.upstreamRequest,
-    runCooperatively: scheduler.runCooperatively,
+    // Responses that arrive together are parsed together.
+    runCooperatively: (...parsing) => afterPendingIo(() => scheduler.runCooperatively(...parsing)),
     openSpan: openUpstreamSpan,
   });
   const admission = createAdmission(config, callers, client.shedLoad);
