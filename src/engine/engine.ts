@@ -59,7 +59,7 @@ export interface OperationDetails {
 /** The arguments of one execution, independent of the transport of the request. */
 export interface ExecutionArgs extends EventExecution {
   readonly details: OperationDetails;
-  /** Whether it is a dry run (`x-rungraph-explain: plan`): it reads made-up records, to find out what it would read. The result has no data. */
+  /** Whether it is a dry run (`x-rungraph-explain: plan`): it reads made-up records to find out what it would read. The result has no data. */
   readonly isDryRun: boolean;
   /** Returns the `extensions` that report how the result was obtained; null if nothing is reported. */
   readonly extensions: (() => object | null) | null;
