@@ -129,8 +129,8 @@ export function createGateway(options: GatewaySettings) {
   };
   const reads = new ReadCache(sharing, callers);
   const shared = { server, onRefused: events.refusedBatch, reads };
-  // A plan shares nothing with operations that are executed.
-  const planned = {
+  // A dry run shares nothing with operations that are executed.
+  const dryRun = {
     client: createDryRunClient(client.open, server.profile),
     shared: {
       server,
@@ -158,7 +158,7 @@ export function createGateway(options: GatewaySettings) {
     engine,
     client,
     shared,
-    planned,
+    dryRun,
     details,
     live,
     lookAhead,

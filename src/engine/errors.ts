@@ -186,15 +186,15 @@ export const withExtensions = (error: GraphQLError, extensions: GraphQLErrorExte
   at(error, error.message, { ...error.extensions, ...extensions });
 
 /** Codes of errors that do not depend on the records that an operation reads. */
-const PLANNED_CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
+const DRY_RUN_CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
   "UNAUTHENTICATED",
   "CAPABILITY_UNAVAILABLE",
   "REQUEST_LIMIT_EXCEEDED",
 ]);
 
-/** The result of an operation that was planned: without data, and without the errors that made-up records cause. */
+/** The result of a dry run: without data, and without the errors that made-up records cause. */
 export function withoutData({ errors = [], ...result }: ExecutionResult): ExecutionResult {
   if (!("data" in result)) return { errors };
-  const planned = errors.filter(({ extensions }) => PLANNED_CODES.has(extensions["code"]));
-  return { data: null, ...(planned.length > 0 && { errors: planned }) };
+  const kept = errors.filter(({ extensions }) => DRY_RUN_CODES.has(extensions["code"]));
+  return { data: null, ...(kept.length > 0 && { errors: kept }) };
 }

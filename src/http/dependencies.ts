@@ -24,8 +24,8 @@ export interface GatewayDependencies {
   readonly engine: Engine;
   readonly client: Client;
   readonly shared: SharedSettings;
-  /** The client of operations that are planned and not executed, and what they share. */
-  readonly planned: { readonly client: SessionClient; readonly shared: SharedSettings };
+  /** The client of dry runs, which read made-up records, and what they share. */
+  readonly dryRun: { readonly client: SessionClient; readonly shared: SharedSettings };
   readonly details: GatewayDetails;
   readonly live: ReturnType<typeof createLive>;
   readonly lookAhead: boolean;

@@ -16,8 +16,8 @@ interface OperationSource {
   readonly scope: RequestScope;
   readonly progress?: OperationProgress;
   readonly onRequest?: () => void;
-  /** Whether the operation is planned: nothing is sent upstream. */
-  readonly isPlan?: boolean;
+  /** Whether it is a dry run: nothing is sent upstream. */
+  readonly isDryRun?: boolean;
   /** The trace of the operation; null unless the result has `extensions.explain` or `extensions.stale`. */
   readonly operationTrace?: OperationTrace | null;
 }
@@ -128,9 +128,9 @@ export class OperationContext implements Context {
   }
 
   #openSession(): Session {
-    const { request, scope, progress = UNTRACKED, onRequest, isPlan, operationTrace = null } = this.#source;
+    const { request, scope, progress = UNTRACKED, onRequest, isDryRun, operationTrace = null } = this.#source;
     const { config } = this.#dependencies;
-    const { client, shared } = isPlan ? this.#dependencies.planned : this.#dependencies;
+    const { client, shared } = isDryRun ? this.#dependencies.dryRun : this.#dependencies;
     const bypassesCache = isNoCache(request);
     const { MAX_UPSTREAM_WIDTH: concurrency, MAX_UPSTREAM_REQUESTS: requests } = config;
     const bounds = { concurrency, requests, isBackground: false, ...(onRequest && { onRequest }) };

@@ -26,21 +26,21 @@ export function openOperation(
   const { headers } = request;
   const details: OperationDetails = { type: "invalid", name: null, hash: null, codes: [], failed: [] };
   const span = openRequestSpan("GraphQL Operation", headers, scope);
-  const isPlan = isPlanned(dependencies, request);
-  const isExplained = isPlan || (dependencies.isExplainable && headers["x-rungraph-explain"] === "1");
+  const isDryRun = wantsDryRun(dependencies, request);
+  const isExplained = isDryRun || (dependencies.isExplainable && headers["x-rungraph-explain"] === "1");
   const mayBeStale = dependencies.shared.reads.settings.staleMs > 0;
   const operationTrace = isExplained || mayBeStale ? new OperationTrace() : null;
   return {
     scope,
     details,
-    isPlan,
+    isDryRun,
     openContext: (progress) => {
       // Queries of an unverified caller can be preempted. Mutations cannot; those of unverified callers need a permit of another kind.
       if (details.type === "mutation") {
         if (scope.caller.verification !== "verified") dependencies.admission.mutation.acquire(scope);
         scope.forbidPreemption();
       }
-      return new OperationContext(dependencies, { request, scope, progress, isPlan, operationTrace });
+      return new OperationContext(dependencies, { request, scope, progress, isDryRun, operationTrace });
     },
     extensions: operationTrace && explainer(operationTrace, scope.began, isExplained),
     run: span.run,
@@ -51,10 +51,10 @@ export function openOperation(
   };
 }
 
-const isPlanned = ({ isExplainable }: GatewayDependencies, { headers }: IncomingMessage): boolean =>
+const wantsDryRun = ({ isExplainable }: GatewayDependencies, { headers }: IncomingMessage): boolean =>
   isExplainable && headers["x-rungraph-explain"] === "plan";
 
-const NOT_PLANNED = rejection(
+const NO_DRY_RUN = rejection(
   "x-rungraph-explain: plan: expected a query or mutation, got a subscription",
   "BAD_REQUEST",
 );
@@ -66,7 +66,7 @@ export function openStream(
   requestScope: RequestScope,
   reservation: MemoryReservation | null,
 ): OpenStream {
-  if (isPlanned(dependencies, request)) throw NOT_PLANNED;
+  if (wantsDryRun(dependencies, request)) throw NO_DRY_RUN;
   const { caller } = requestScope;
   dependencies.admission.stream.acquire(requestScope);
   // Only the end of the stream ends its scope.

@@ -43,3 +43,17 @@ test("every repository file that a page mentions exists", () => {
     .filter((line) => !existsSync(new URL(line.split(": ")[1] ?? "", ROOT)));
   expect(missing).toEqual([]);
 });
+
+test("every function that architecture.md follows is in its module", () => {
+  const page = readFileSync(new URL("docs/architecture.md", ROOT), "utf8");
+  const [, section = ""] = /^## Follow a request\n(.*?)^## /ms.exec(page) ?? [];
+  const rows = [...section.matchAll(/^\|.*?\| `([\w/-]+\.ts)` \| (.*) \|$/gm)];
+  // The names at the beginning of a cell are those of the row's module.
+  const named = rows.flatMap(([, path = "", cell = ""]) =>
+    [...(/^(?:`#?\w+`,? ?)+/.exec(cell)?.[0] ?? "").matchAll(/#?\w+/g)].map(([name]) => ({ path, name })),
+  );
+  const missing = named.filter(
+    ({ path, name }) => !readFileSync(new URL(path, SRC), "utf8").match(/#?\w+/g)?.includes(name),
+  );
+  expect([named.length >= rows.length, missing]).toEqual([true, []]);
+});

@@ -13,5 +13,8 @@ const isApplicable = (row: Protection): boolean =>
   ['"', "`"].some((quote) => textOf(row.test.file).includes(`${quote}${row.test.title}${quote},`));
 
 test("each mutations.json row has an edit matching once and an existing test", () => {
-  expect(PROTECTIONS.filter((row) => !isApplicable(row))).toEqual([]);
+  const stale = PROTECTIONS.filter((row) => !isApplicable(row));
+  expect(stale, "in test/protections/mutations.json, copy the present text of the code into `from`").toEqual(
+    [],
+  );
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { optionalEndpoints } from "../../src/rest/api/kinds.ts";
 import { errorsOf, failure } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
@@ -92,5 +93,11 @@ describe("an unsupported field is null with one error, and is never requested", 
     const { it } = answer.data as { it: object | null };
     expect(Object.values(it ?? { it }).flat()).toContain(null);
     expect(calls()).toEqual(reads === null ? [] : [`GET ${reads}`]);
+  });
+
+  test("not-offered.json has a row for each capability that an optional read provides", () => {
+    const reads = Object.values(optionalEndpoints).filter(({ method }) => method === "GET");
+    const provided = new Set(reads.flatMap(({ capability }) => capability ?? []));
+    expect(NOT_OFFERED.map(({ capability }) => capability)).toEqual(expect.arrayContaining([...provided]));
   });
 });

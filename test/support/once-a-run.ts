@@ -10,12 +10,22 @@ declare module "vitest" {
   }
 }
 
+/** Creates a folder. Returns false if it exists. With `recursive`, two workers that create its parent at the same time would both be first. */
+function isFirst(folder: string): boolean {
+  try {
+    mkdirSync(folder);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Builds something in a folder with its name, or waits until another worker has built it. It is built once per run. */
 export async function onceARun(name: string, build: (folder: string) => void): Promise<string> {
   const folder = join(inject("builtFolder"), name);
   const outcome = join(folder, "outcome");
-  const isFirst = mkdirSync(join(folder, "begun"), { recursive: true }) !== undefined;
-  if (isFirst) {
+  mkdirSync(folder, { recursive: true });
+  if (isFirst(join(folder, "begun"))) {
     try {
       build(folder);
       writeFileSync(outcome, "built");

@@ -34,7 +34,7 @@ export interface List<At, Item> {
   readonly narrowing?: string;
   /** The keys by which servers with offsets sort it. */
   readonly sortedBy: SortKeys;
-  /** Whether the gateway sorts rows with equal values of these keys by their ids. */
+  /** Whether the gateway sorts rows with equal values of these keys by their ids. If so, it reads blocks of at least 100 rows by offset. */
   readonly areTiesSorted?: boolean;
   /** The needed keys, so that lists of other runs may be batched with this one. */
   readonly part?: NonNullable<Wants["part"]>;
