@@ -87,6 +87,9 @@ test.runIf(hasBrowser)("columns are added, moved, pinned and removed", async () 
   await column(page, "duration").getByRole("link").click();
   await rowOf(page, "ada.mnist.1.28").click();
   await expectSoon(() => headingsOf(page)).toMatch(/^duration accuracy status/);
+  await column(page, "finished").scrollIntoViewIfNeeded();
+  expect((await column(page, "duration").boundingBox())?.x).toBeCloseTo(x, 0);
+  expect((await column(page, "accuracy").boundingBox())?.x).toBeLessThan(x);
 });
 
 test.runIf(hasBrowser)("a view is saved by a name, and its address shows it elsewhere", async () => {
