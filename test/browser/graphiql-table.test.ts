@@ -13,7 +13,7 @@ const open = shareGraphiql();
 const QUERY = `query Rows {
   project(id: "ada.mnist") { experiments {
     totalCount
-    nodes { uniqueName tags latestMetric(name: "loss") { value } experimentGroup { uniqueName } latestMetrics { name } }
+    nodes { uniqueName tags latestMetric(name: "loss") { value } experimentGroup { uniqueName } latestMetrics { name } metrics: latestMetrics { name value } }
   } }
   viewer { username }
 }`;
@@ -23,7 +23,7 @@ const row = (id: number, loss: number | null) => ({
   unique_name: `ada.mnist.${id}`,
   tags: id === 2 ? ["a", "b"] : [],
   experiment_group: id === 2 ? null : "ada.mnist.1",
-  last_metric: loss === null ? {} : { loss },
+  last_metric: loss === null ? {} : { acc: 0.75, loss },
 });
 const ROWS = [row(1, 0.5), row(2, null), row(10, 0.25)];
 
@@ -45,11 +45,19 @@ const linesOf = async (page: Page) => {
   return Promise.all((await lines.all()).map((line) => line.locator("th, td").allTextContents()));
 };
 
-const COLUMNS = ["uniqueName", "tags", "latestMetric.value", "experimentGroup.uniqueName", "latestMetrics"];
+const COLUMNS = [
+  "uniqueName",
+  "tags",
+  "latestMetric.value",
+  "experimentGroup.uniqueName",
+  "latestMetrics",
+  "metrics",
+];
+// Names with values are shown, lists of other objects by their length.
 const [FIRST, SECOND, TENTH] = [
-  ["ada.mnist.1", "", "0.5", "ada.mnist.1", "1 row"],
-  ["ada.mnist.2", "a, b", "", "", ""],
-  ["ada.mnist.10", "", "0.25", "ada.mnist.1", "1 row"],
+  ["ada.mnist.1", "", "0.5", "ada.mnist.1", "2 rows", "acc=0.75, loss=0.5"],
+  ["ada.mnist.2", "a, b", "", "", "", ""],
+  ["ada.mnist.10", "", "0.25", "ada.mnist.1", "2 rows", "acc=0.75, loss=0.25"],
 ];
 
 describe.runIf(hasBrowser)("GraphiQL", () => {

@@ -72,7 +72,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(await answerOf(page).locator(".monaco-editor").textContent()).not.toContain("explain");
 
     await openOperation(page, "LiveRuns");
-    await panel.getByText("Execute a query or mutation").waitFor();
+    await panel.getByText("The requests of a subscription are not listed").waitFor();
     await choose(page, "ExperimentPage");
     await panel.getByText(/^3 requests/).waitFor();
 
@@ -105,10 +105,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await page.getByRole("status").filter({ hasText: "Sign in to run this." }).waitFor();
 
     await signIn(page, "ada", "wrong");
-    await page
-      .getByRole("status")
-      .filter({ hasText: /credentials/ })
-      .waitFor();
+    await page.getByRole("status").filter({ hasText: "User name or password is wrong." }).waitFor();
     expect(await page.getByLabel("User name").inputValue()).toBe("ada");
     expect(await page.getByLabel("Password").inputValue()).toBe("");
     await signIn(page, "ada", "ada-demo");

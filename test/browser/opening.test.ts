@@ -53,6 +53,8 @@ test.runIf(hasBrowser).each([
   const { page } = await open(url, viewport);
   await run(page);
   await answerOf(page).getByText('"ada.mnist.42"').first().waitFor();
+  const begin = answerOf(page).getByText('"data"').first();
+  await expect.poll(() => isOnScreen(begin, viewport), SHOWN).toBe(true);
   const parts = [".graphiql-query-editor", ".graphiql-editor-tools", ".graphiql-editor-tool"].map((part) =>
     page.locator(part).first(),
   );

@@ -63,9 +63,10 @@ export function Compare({ address }: { address: Address }) {
   const curves = readFragment(curvesFragment, runs);
   const parts = (["metrics", "parameters"] as const).map((title) => ({
     title,
-    rows: (comparison?.[title] ?? [])
-
-      .map(({ name, values }) => ({ name, values: values.filter((_value, at) => all[at] !== null) })),
+    rows: (comparison?.[title] ?? []).map(({ name, values }) => ({
+      name,
+      values: values.filter((_value, at) => all[at] !== null),
+    })),
   }));
   return (
     <Sheet name={`${ids.length} runs compared`}>

@@ -69,13 +69,11 @@ export function List({ name, address }: { name: string; address: Address }) {
     maxPageSize: head.data?.gateway.limits.maxPageSize,
     isReady: !isNeeded || names !== undefined,
   });
-  const reload = () => {
-    list.reload();
-    head.reload();
-  };
-  const live = useRunUpdates(name, list.runs, reload);
+  const reload = () => [list, head].forEach((read) => read.reload());
+  const live = useRunUpdates(name, list.runs, () => list.isRead && reload());
   const [selected, select] = useSelected(name);
   const { runs, totalCount, hasMore, isOld, error } = list;
+  const isReading = !error && (isOld || list.fetching);
   const { all, shown, metrics } = idsOf(runs, address);
   const isListless = codesOf(error).includes("CAPABILITY_UNAVAILABLE") && !line && !sort;
   const { csv, metrics: values } = head.data?.project ?? {};
@@ -113,8 +111,8 @@ export function List({ name, address }: { name: string; address: Address }) {
         address={address}
         onChange={reload}
       />
-      {!list.isRead && !error && <Loading what={name} />}
-      {list.isRead && runs.length === 0 && !isOld && (
+      {runs.length === 0 && isReading && <Loading what={name} />}
+      {runs.length === 0 && !isReading && !isOld && list.isRead && (
         <Empty line={problems.length > 0 ? undefined : line} archived={list.archived} />
       )}
       {runs.length > 0 && (

@@ -94,7 +94,7 @@ export function Matters({ address }: { address: Address }) {
         </label>
       </div>
       <Trouble error={error ?? breakdowns.error} data={summary} retry={error ? reload : breakdowns.reload} />
-      {!isRead && fetching && <Loading what="what matters" />}
+      {!isRead && (fetching || breakdowns.fetching) && <Loading what="what matters" />}
       {isRead && (
         <section className="panel" aria-label={`Parameters that go with ${metric}`} aria-busy={fetching}>
           {ranked.length === 0 && <p className="empty">No parameter can be ranked.</p>}

@@ -1,7 +1,7 @@
-import { type FormEvent, useId, useRef } from "react";
+import { type FormEvent, useId, useRef, useState } from "react";
 import { useMutation } from "urql";
 import { stringify } from "yaml";
-import { projectOf, runHref } from "./address.ts";
+import { hrefOf, projectOf, useAddress } from "./address.ts";
 import { Trouble } from "./errors.tsx";
 import { tagsIn } from "./format.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
@@ -60,12 +60,31 @@ function valueOf(text: string, before: unknown): unknown {
   }
 }
 
+/** The value of a parameter as an argument in a command, such as `--lr=0.1` or `--learning-rate 0.1`. */
+function argumentOf(name: string, value: string): RegExp {
+  const [named, valued] = [name, value].map((text) => text.replace(/\W/g, "\\$&"));
+  return new RegExp(`(?<![\\w-])-*${named?.replace(/_/g, "[-_]")}[= ]["']?${valued}(?![\\w.-])`);
+}
+
 /** A button and a dialog that start a run in the same project, with an edited copy of the specification. */
 export function NewRun({ of }: { of: FragmentType<typeof newRunFragment> }) {
+  const address = useAddress();
   const { uniqueName, tags, config, parameters } = readFragment(newRunFragment, of);
   const [{ fetching, error }, start] = useMutation(startMutation);
   const dialog = useRef<HTMLDialogElement>(null);
   const title = useId();
+  const [specification, setSpecification] = useState(() =>
+    specificationOf(config?.raw, (parameters ?? []).length > 0),
+  );
+  const [changed, setChanged] = useState<Readonly<Record<string, string>>>({});
+  // Arguments of the command that still have the value of before.
+  const outdated = (parameters ?? []).flatMap(({ name, value }) => {
+    const [before, now] = [writtenOf(value), changed[name] ?? writtenOf(value)];
+    const argument = argumentOf(name, before);
+    const [found] = (before !== now && before && argument.exec(specification)) || [];
+    const next = `${found?.slice(0, -before.length)}${now}`;
+    return found ? [{ found, next, text: specification.replace(argument, () => next) }] : [];
+  });
 
   async function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
@@ -92,7 +111,7 @@ export function NewRun({ of }: { of: FragmentType<typeof newRunFragment> }) {
     // A person who closed the dialog meanwhile stays on the page.
     if (!run || !dialog.current?.open) return;
     dialog.current.close();
-    location.hash = runHref(run.uniqueName);
+    location.hash = hrefOf({ ...address, list: projectOf(uniqueName), run: run.uniqueName, show: undefined });
   }
 
   return (
@@ -110,7 +129,8 @@ export function NewRun({ of }: { of: FragmentType<typeof newRunFragment> }) {
               rows={12}
               required
               spellCheck={false}
-              defaultValue={specificationOf(config?.raw, (parameters ?? []).length > 0)}
+              value={specification}
+              onChange={({ currentTarget }) => setSpecification(currentTarget.value)}
             />
           </label>
           <div className="fields">
@@ -124,10 +144,23 @@ export function NewRun({ of }: { of: FragmentType<typeof newRunFragment> }) {
               <label key={name}>
                 {name}
                 {/* An empty text stays one. */}
-                <input name={`parameter.${name}`} defaultValue={writtenOf(value)} required={value !== ""} />
+                <input
+                  name={`parameter.${name}`}
+                  defaultValue={writtenOf(value)}
+                  required={value !== ""}
+                  onChange={({ currentTarget }) => setChanged({ ...changed, [name]: currentTarget.value })}
+                />
               </label>
             ))}
           </div>
+          {outdated.map(({ found, next, text }) => (
+            <p key={found} className="note" role="status">
+              The specification still has {found}.
+              <button type="button" onClick={() => setSpecification(text)}>
+                Replace it by {next}
+              </button>
+            </p>
+          ))}
           <Trouble error={error} />
           <div className="choices">
             <button type="button" onClick={() => dialog.current?.close()}>

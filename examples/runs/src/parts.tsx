@@ -48,30 +48,36 @@ export function Menu({ label, children }: { label: ReactNode; children: ReactNod
 }
 
 interface ConfirmProps {
-  /** `showModal()` asks. The browser keeps the focus inside, closes on Escape, and returns the focus. */
-  readonly question: RefObject<HTMLDialogElement | null>;
-  readonly title: string;
+  /** The verb, such as "Stop", and its object. */
   readonly act: string;
+  readonly of: string;
+  readonly isOff: boolean;
   readonly onYes: () => void;
   readonly children: ReactNode;
 }
 
-/** Asks before something is done that cannot be undone. */
-export function Confirm({ question, title, act, onYes, children }: ConfirmProps) {
+/** A button that asks before it acts. The browser keeps the focus in the dialog, closes it on Escape, and returns the focus. */
+export function Confirm({ act, of, isOff, onYes, children }: ConfirmProps) {
   const id = useId();
+  const question = useRef<HTMLDialogElement>(null);
   return (
-    <dialog ref={question} aria-labelledby={id} className="panel">
-      <form method="dialog">
-        <h2 id={id}>{title}</h2>
-        <p>{children}</p>
-        <div className="choices">
-          <button>Cancel</button>
-          <button className="danger" onClick={onYes}>
-            {act}
-          </button>
-        </div>
-      </form>
-    </dialog>
+    <>
+      <Button isOff={isOff} onClick={() => question.current?.showModal()}>
+        {act}
+      </Button>
+      <dialog ref={question} aria-labelledby={id} className="panel">
+        <form method="dialog">
+          <h2 id={id}>{`${act} ${of}?`}</h2>
+          <p>{children}</p>
+          <div className="choices">
+            <button>Cancel</button>
+            <button className="danger" onClick={onYes}>
+              {`${act} ${of}`}
+            </button>
+          </div>
+        </form>
+      </dialog>
+    </>
   );
 }
 

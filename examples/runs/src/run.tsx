@@ -154,16 +154,17 @@ function Actions({ run, offered }: { run: Experiment; offered: readonly Capabili
   const { id, uniqueName, isFinished, isArchived, status } = run;
   const [stopped, stop] = useMutation(stopMutation);
   const [archived, archive] = useMutation(archiveMutation);
-  const question = useRef<HTMLDialogElement>(null);
   return (
     <div className="actions">
       {!isFinished && (
-        <Button
+        <Confirm
+          act="Stop"
+          of={uniqueName}
           isOff={stopped.fetching || status === "STOPPING"}
-          onClick={() => question.current?.showModal()}
+          onYes={() => void stop({ id })}
         >
-          Stop
-        </Button>
+          It cannot go on afterwards. A new run like it begins anew.
+        </Confirm>
       )}
       {offered.includes("CREATE_RUNS") && <NewRun key={id} of={run} />}
       {isArchived && offered.includes("ARCHIVES") && (
@@ -172,14 +173,6 @@ function Actions({ run, offered }: { run: Experiment; offered: readonly Capabili
         </Button>
       )}
       <Trouble error={stopped.error ?? archived.error} />
-      <Confirm
-        question={question}
-        title={`Stop ${uniqueName}?`}
-        act="Stop the run"
-        onYes={() => stop({ id })}
-      >
-        It cannot go on afterwards. A new run like it begins anew.
-      </Confirm>
     </div>
   );
 }

@@ -1,10 +1,11 @@
-import { useRef, useState } from "react";
+import { useState } from "react";
 import { type CombinedError, useClient } from "urql";
 import { type Address, compareHref, hrefOf, MOST_COMPARED } from "./address.ts";
 import { Trouble } from "./errors.tsx";
 import { many } from "./format.ts";
+import type { ArchiveRunsMutation } from "./generated/graphql.ts";
 import { graphql } from "./generated/index.ts";
-import { Button, Confirm } from "./parts.tsx";
+import { Confirm } from "./parts.tsx";
 import type { Mark, Named } from "./selected.ts";
 
 const stopMutation = graphql(`
@@ -40,11 +41,7 @@ export const archiveMutation = graphql(`
 
 interface Answer {
   /** The outcome of each run, in order. */
-  readonly results?: readonly {
-    readonly outcome: string;
-    readonly code?: string | null;
-    readonly message?: string | null;
-  }[];
+  readonly results: NonNullable<ArchiveRunsMutation["archiveRuns"]>["results"];
   readonly error: CombinedError | undefined;
 }
 
@@ -77,7 +74,6 @@ export function Selection({ runs, hidden, select, address, onChange }: Selection
   const client = useClient();
   const [isBusy, setBusy] = useState(false);
   const [{ done, failed, error }, setOutcome] = useState(NOTHING);
-  const [stopQuestion, archiveQuestion] = [useRef<HTMLDialogElement>(null), useRef<HTMLDialogElement>(null)];
   if (runs.length === 0 && !done && failed.length === 0) return null;
 
   /** Does something with the runs, one portion after the other. Gives those with which it was done. */
@@ -87,15 +83,15 @@ export function Selection({ runs, hidden, select, address, onChange }: Selection
     for (let from = 0; from < runs.length; from += PORTION) {
       const portion = runs.slice(from, from + PORTION);
       const { results, error: trouble } = await send(portion.map(({ id }) => id));
-      taken = [...taken, ...portion.filter((_run, at) => results?.[at]?.outcome === "DONE")];
+      taken = [...taken, ...portion.filter((_run, at) => results[at]?.outcome === "DONE")];
       const refused = portion.flatMap(({ uniqueName }, at) => {
-        const result = results?.[at];
+        const result = results[at];
         // Nothing was sent for a run that had finished before.
         if (result?.outcome === "DONE" || (result?.outcome === "NOT_SENT" && !result.code)) return [];
         return result?.message ? `${uniqueName} (${result.message})` : uniqueName;
       });
       outcome = {
-        done: `${word} ${taken.length} of ${many(runs.length)}.`,
+        done: `${word} ${taken.length === runs.length ? "" : `${taken.length} of `}${many(runs.length)}.`,
         failed: [...outcome.failed, ...refused],
         error: outcome.error ?? trouble,
       };
@@ -133,12 +129,13 @@ export function Selection({ runs, hidden, select, address, onChange }: Selection
           <a className="button" href={compareHref(names, address)}>
             {runs.length > MOST_COMPARED ? `Compare the first ${MOST_COMPARED}` : "Compare"}
           </a>
-          <Button isOff={isBusy} onClick={() => stopQuestion.current?.showModal()}>
-            Stop
-          </Button>
-          <Button isOff={isBusy} onClick={() => archiveQuestion.current?.showModal()}>
-            Archive
-          </Button>
+          <Confirm act="Stop" of={many(runs.length)} isOff={isBusy} onYes={() => void stopAll()}>
+            {named}. A run that has finished stays as it is. A stopped run cannot go on afterwards.
+          </Confirm>
+          <Confirm act="Archive" of={many(runs.length)} isOff={isBusy} onYes={() => void archiveAll()}>
+            {named}. The archive can restore an archived run. The server stops a run that still runs, and may
+            delete archived runs for good after some days.
+          </Confirm>
         </>
       )}
       <button
@@ -147,30 +144,13 @@ export function Selection({ runs, hidden, select, address, onChange }: Selection
           setOutcome(NOTHING);
         }}
       >
-        Clear
+        {runs.length > 0 ? "Clear" : "Dismiss"}
       </button>
       <p role="status" className="hint">
         {done} {done.startsWith("Archived") && <a href={hrefOf({ archive: "all" })}>Archive</a>}
       </p>
       {failed.length > 0 && <p>Not done: {failed.join(", ")}</p>}
       <Trouble error={error} />
-      <Confirm
-        question={stopQuestion}
-        title={`Stop ${many(runs.length)}?`}
-        act="Stop them"
-        onYes={() => void stopAll()}
-      >
-        {named}. Those that have finished stay as they are. The others cannot go on afterwards.
-      </Confirm>
-      <Confirm
-        question={archiveQuestion}
-        title={`Archive ${many(runs.length)}?`}
-        act="Archive them"
-        onYes={() => void archiveAll()}
-      >
-        {named}. The archive restores them. The server stops those that run, and may delete them for good
-        after some days.
-      </Confirm>
     </section>
   );
 }

@@ -1,4 +1,4 @@
-import { type FormEvent, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { hrefOf } from "./address.ts";
 import { Trouble } from "./errors.tsx";
 import { graphql } from "./generated/index.ts";
@@ -92,14 +92,9 @@ export function Start() {
   );
 }
 
-function openByName(event: FormEvent<HTMLFormElement>) {
-  event.preventDefault();
-  location.hash = hrefOf({ list: String(new FormData(event.currentTarget).get("name")).trim() });
-}
-
 /** For names that are in no list: public projects of others, and servers without lists. */
 const OpenByName = () => (
-  <form onSubmit={openByName}>
+  <form action={(given) => void (location.hash = hrefOf({ list: String(given.get("name")).trim() }))}>
     <input name="name" aria-label="Another project or group" placeholder="owner.project.1" required />
     <button>Open</button>
   </form>

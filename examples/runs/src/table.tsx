@@ -1,6 +1,6 @@
 import { type Row, useTable } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type CSSProperties, type DragEvent, type MouseEvent, useMemo, useRef, useState } from "react";
+import { type ComponentProps, type DragEvent, type MouseEvent, useMemo, useRef, useState } from "react";
 import { type Address, hrefOf, partsOf, replaceAddress } from "./address.ts";
 import { columnsOf, features, firstOrderOf, labelOf, type Spread } from "./columns.tsx";
 import { many } from "./format.ts";
@@ -9,7 +9,7 @@ import type { Run } from "./use-runs.ts";
 
 /** Height of a row, as `list.css` has it. */
 const HEIGHT = 36;
-/** Width of the column of names. */
+/** Width of the column of names beside other pinned ones, as `list.css` has it. */
 const NAME = 168;
 /** Rows before the end of the loaded ones at which the next page is read. */
 const AHEAD = 20;
@@ -34,10 +34,12 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
   const box = useRef<HTMLDivElement>(null);
   const [expanded, setExpanded] = useState<true | Record<string, boolean>>({});
   const { list = "", sort = "-created", group, pin } = address;
-  const [grouping, pinned] = [partsOf(group), partsOf(pin)];
+  const grouping = partsOf(group);
   const ids = columns.join();
   const definitions = useMemo(() => columnsOf(ids ? ids.split(",") : []), [ids]);
   const sorted = sort.replace(/^-/, "");
+  // Beside an open run there is room for few columns, of which the sorted one is the first.
+  const pinned = partsOf(address.run && columns.includes(sorted) ? `${sorted},${pin ?? ""}` : pin);
   const sorting = columns.includes(sorted)
     ? [{ id: sorted, desc: sort.startsWith("-") }]
     : grouping.map((id) => ({ id, desc: false }));
@@ -73,8 +75,10 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
   const height = virtual.getTotalSize();
   const [before, after] = [items[0]?.start ?? 0, height - (items.at(-1)?.end ?? height)];
   const isEach = runs.length > 0 && runs.every(({ id }) => selected.has(id));
-  const styleOf = (id: string): CSSProperties =>
-    pinned.includes(id) ? { insetInlineStart: NAME + (table.getColumn(id)?.getStart("start") ?? 0) } : {};
+  const placeOf = (id: string) => {
+    const style = { insetInlineStart: NAME + (table.getColumn(id)?.getStart("start") ?? 0) };
+    return pinned.includes(id) ? { className: "pinned", style } : {};
+  };
   const width = NAME + shownColumns.reduce((sum, column) => sum + column.getSize(), 0);
 
   return (
@@ -82,7 +86,7 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
       <table style={{ minWidth: width }} aria-busy={isOld} aria-rowcount={rows.length + 1} onClick={follow}>
         <caption className="visually-hidden">Runs of {list}</caption>
         <colgroup>
-          <col style={{ width: NAME }} />
+          <col />
           {shownColumns.map((column) => (
             <col key={column.id} style={{ width: column.getSize() }} />
           ))}
@@ -99,7 +103,7 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
               run
             </th>
             {shownColumns.map(({ id }) => (
-              <Heading key={id} id={id} columns={columns} address={address} style={styleOf(id)} />
+              <Heading key={id} id={id} columns={columns} address={address} place={placeOf(id)} />
             ))}
           </tr>
         </thead>
@@ -114,7 +118,7 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
             const names = leaves.map(({ original }) => original);
             return (
               <tr key={row.id} aria-rowindex={index + 2} data-group={isGrouped || undefined}>
-                <th scope="row" className="pinned" style={{ paddingLeft: 10 + 16 * row.depth }}>
+                <th scope="row" className="pinned" style={{ paddingLeft: 10 + 6 * row.depth }}>
                   <input
                     type="checkbox"
                     aria-label={`Select ${isGrouped ? `${many(names.length)} with ${groupOf(row)}` : run.uniqueName}`}
@@ -125,10 +129,14 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
                     <button
                       className="plain"
                       aria-expanded={row.getIsExpanded()}
-                      aria-label={`${many(names.length)} with ${groupOf(row)}`}
                       onClick={() => row.toggleExpanded()}
                     >
-                      {many(names.length)}
+                      <span title={groupOf(row)}>
+                        {String(row.groupingValue)}{" "}
+                        <small className="hint">
+                          {many(names.length)} · {labelOf(row.groupingColumnId ?? "")}
+                        </small>
+                      </span>
                     </button>
                   ) : (
                     <a
@@ -140,11 +148,7 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
                   )}
                 </th>
                 {[...row.getStartVisibleCells(), ...row.getCenterVisibleCells()].map((cell) => (
-                  <td
-                    key={cell.id}
-                    className={pinned.includes(cell.column.id) ? "pinned" : undefined}
-                    style={styleOf(cell.column.id)}
-                  >
+                  <td key={cell.id} {...placeOf(cell.column.id)}>
                     {isGrouped ? inGroup(row, cell.column.id) : <table.FlexRender cell={cell} />}
                   </td>
                 ))}
@@ -169,12 +173,13 @@ interface HeadingProps {
   readonly id: string;
   readonly columns: readonly string[];
   readonly address: Address;
-  readonly style: CSSProperties;
+  /** Class and style of a pinned column. */
+  readonly place: ComponentProps<"th">;
 }
 
 /** Sorts by a column: in one direction, then in the other, then newest first again. Dragged onto another one, it moves there. */
-function Heading({ id, columns, address, style }: HeadingProps) {
-  const { sort, pin } = address;
+function Heading({ id, columns, address, place }: HeadingProps) {
+  const { sort } = address;
   const [first, second] = [firstOrderOf(id), firstOrderOf(id).startsWith("-") ? id : `-${id}`];
   const next = sort === first ? second : sort === second ? undefined : first;
   const isSorted = sort === first || sort === second;
@@ -186,8 +191,7 @@ function Heading({ id, columns, address, style }: HeadingProps) {
   return (
     <th
       scope="col"
-      className={partsOf(pin).includes(id) ? "pinned" : undefined}
-      style={style}
+      {...place}
       title={id}
       aria-sort={isSorted ? (sort.startsWith("-") ? "descending" : "ascending") : undefined}
       onDragOver={(event) => event.preventDefault()}

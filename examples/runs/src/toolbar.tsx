@@ -60,7 +60,7 @@ function Columns({ address, all, shown }: Omit<ToolbarProps, "files">) {
     });
   return (
     <Menu label="Columns">
-      <p className="hint">Headings can be dragged, too.</p>
+      <p className="hint dragging">Headings can be dragged, too.</p>
       <ul className="columns" aria-label="Columns">
         {[...shown, ...all.filter((id) => !shown.includes(id))].map((id) => {
           const at = shown.indexOf(id);

@@ -200,6 +200,7 @@ export function useRuns({ list, filter, order, isAll, maxPageSize, isReady }: Wa
     totalCount: (fresh ?? pages.get(0))?.totalCount ?? null,
     isRead: pages.size > 0,
     isOld,
+    fetching,
     hasMore,
     error,
     reload,

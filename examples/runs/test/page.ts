@@ -99,8 +99,8 @@ export async function columnOf(page: Page, label: string) {
   return (await linesOf(page)).map((line) => line[at]);
 }
 
-export const headingsOf = (page: Page) =>
-  page.getByRole("table").first().locator("thead .sort").allInnerTexts();
+export const headingsOf = async (page: Page) =>
+  (await page.getByRole("table").first().locator("thead .sort").allInnerTexts()).join(" ");
 
 export const rowOf = (page: Page, name: string) => page.getByRole("row").filter({ hasText: name });
 

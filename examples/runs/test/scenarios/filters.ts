@@ -1,3 +1,4 @@
+import type { Route } from "playwright-core";
 import { expect, test } from "vitest";
 import { hasBrowser } from "../../../../test/support/browser.ts";
 import { addressOf, expectSoon, linesOf, openAt } from "../page.ts";
@@ -69,23 +70,32 @@ const EXPECTED = `{ group(id: "ada.mnist.1") { experiments(first: 100, filter: {
   metrics: [{ name: "loss", lessThan: 0.3 }, { name: "accuracy", greaterThan: 0.94 }]
 }) { nodes { uniqueName } } } }`;
 
-interface Found {
-  readonly group: { readonly experiments: { readonly nodes: readonly { readonly uniqueName: string }[] } };
-}
-
 test.runIf(hasBrowser)("several conditions must all hold, also after a reload", async () => {
   const { page, ask } = await openAt(GROUP);
   const line = page.getByRole("combobox", { name: "Filter" });
   await line.fill("lr>=0.02 parameter.dropout=0.3 loss<.3 accuracy>9.4e-1");
   await page.keyboard.press("Enter");
-  const { data } = await ask<Found, object>(EXPECTED);
+  const { data } = await ask<{ group: { experiments: { nodes: { uniqueName: string }[] } } }, object>(
+    EXPECTED,
+  );
   const names = data.group.experiments.nodes.map(({ uniqueName }) => uniqueName);
   expect(names.length).toBeGreaterThan(1);
   const shown = async () => (await linesOf(page)).map(([name]) => name);
   await expectSoon(shown).toEqual(names);
   await page.reload();
   await expectSoon(shown).toEqual(names);
+
+  await line.fill("nothing-like-this");
+  await page.keyboard.press("Enter");
+  const empty = page.getByText("No run matches nothing-like-this.");
+  await empty.waitFor();
+  const held: Route[] = [];
+  await page.route("**/graphql", (route) => void held.push(route));
   await page.getByRole("link", { name: "All runs" }).click();
+  await page.getByText("Loading ada.mnist.1…").waitFor();
+  expect(await empty.count()).toBe(0);
+  await page.unroute("**/graphql");
+  for (const route of held) await route.fallback();
   await page.getByText("24 runs.").waitFor();
 });
 

@@ -14,28 +14,28 @@ const CREATED = `query ($id: ID!) {
 }`;
 
 test.runIf(hasBrowser)("a new run starts from a run that is open, and is followed", async () => {
-  const { page, ask, work, pollUntil } = await openAt(RUN);
+  const { page, ask, work, pollUntil } = await openAt(`${RUN}&columns=status&sort=metric.loss`);
   await page.getByRole("button", { name: "New run" }).click();
   const dialog = dialogOf(page);
   const specification = dialog.getByLabel("Specification, in YAML");
   const text = await specification.inputValue();
   expect(text).toContain("image: pytorch/pytorch:0.4.1");
   await specification.fill(text.replace("train.py", "tune.py"));
-  for (const [field, value] of [
-    ["Name", "tuned"],
-    ["Tags", "one, two"],
-    ["lr", "0.5"],
-  ] as const)
+  for (const [field, value] of Object.entries({ Name: "tuned", Tags: "one, two", lr: "0.5" }))
     await dialog.getByLabel(field, { exact: true }).fill(value);
+  await dialog.getByText("The specification still has --lr=0.101.").waitFor();
+  await dialog.getByRole("button", { name: "Replace it by --lr=0.5" }).click();
+  expect(await dialog.getByText("still has").count()).toBe(0);
   await dialog.getByRole("button", { name: "Start" }).click();
   const heading = page.getByRole("heading", { name: /created$/ });
   await heading.waitFor();
-  const { run: name = "" } = addressOf(page);
+  const { run: name = "", ...others } = addressOf(page);
+  expect(others).toEqual({ list: "ada.mnist", columns: "status", sort: "metric.loss" });
   const { data } = await ask<{ experiment: object }, object>(CREATED, { id: name });
   expect(data.experiment).toMatchObject({
     name: "tuned",
     tags: ["one", "two"],
-    config: { raw: { run: { cmd: "python tune.py --lr=0.101 --dropout=0.25 --activation=sigmoid" } } },
+    config: { raw: { run: { cmd: "python tune.py --lr=0.5 --dropout=0.25 --activation=sigmoid" } } },
     parameters: [
       { name: "activation", value: "sigmoid" },
       { name: "dropout", value: 0.25 },
@@ -69,7 +69,7 @@ test.runIf(hasBrowser)("a run is stopped once that is confirmed, and every part 
   await page.getByRole("button", { name: "Stop", exact: true }).click();
   await page.keyboard.press("Escape");
   await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: "Stop the run" }).click();
+  await page.getByRole("button", { name: "Stop ada.mnist.1.44" }).click();
   await rowOf(page, "ada.mnist.1.44").getByText("stopping").waitFor();
   work(5);
   await pollUntil(page.getByRole("heading", { name: "ada.mnist.1.44 stopped" }));

@@ -34,7 +34,7 @@ test.runIf(hasBrowser)("selected runs are stopped once that is confirmed", async
   await page.keyboard.press("Escape");
   expect(calls().filter((call) => call.endsWith("/stop"))).toEqual([]);
   await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: "Stop them" }).click();
+  await page.getByRole("button", { name: "Stop 3 runs" }).click();
   // One of them had finished.
   await chosen.getByText("Stopped 2 of 3 runs.").waitFor();
   expect(await chosen.getByText("Not done").count()).toBe(0);
@@ -47,7 +47,7 @@ test.runIf(hasBrowser)(
     const chosen = page.getByRole("region", { name: "Selected runs" });
     await page.getByLabel("Select all loaded runs").check();
     await chosen.getByRole("button", { name: "Archive" }).click();
-    await page.getByRole("button", { name: "Archive them" }).click();
+    await page.getByRole("button", { name: "Archive 24 runs" }).click();
     await page.getByText("24 runs archived, and no others here.").waitFor();
     expect(await page.getByText("No runs yet").count()).toBe(0);
     await page.getByRole("paragraph").getByRole("link", { name: "Archive" }).last().click();

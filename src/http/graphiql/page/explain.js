@@ -6,17 +6,27 @@ const CHOSEN_TAB = ".graphiql-tab-active";
 /** Time after the last change of an operation before its cost is estimated, in milliseconds. */
 const PAUSE_MS = 500;
 
+/** Shown in place of a cost. */
+const NOT_RUN = "Execute a query or mutation to see which requests it causes.";
+const RUNNING = "Waiting for the answer…";
+const SUBSCRIPTION =
+  "The requests of a subscription are not listed: the gateway polls the service, once for all subscriptions to the same run or list.";
+
 const textOfTab = () => JSON.stringify(written());
 
-/** The operation in the editors; null if it cannot be planned. @param {Pick<Storage, "getItem">} storage */
+/**
+ * The operation in the editors: its parameters, null if it cannot be planned, and what is shown without its cost.
+ *
+ * @param {Pick<Storage, "getItem">} storage @returns {{ params: Params | null, note: string }}
+ */
 function plannable(storage) {
   const operation = written();
-  if (takesSecret(operation.query)) return null;
   try {
     const { isStream, ...params } = sentOf(operation, chosenIn(storage));
-    return isStream ? null : params;
+    if (isStream) return { params: null, note: SUBSCRIPTION };
+    return { params: takesSecret(operation.query) ? null : params, note: NOT_RUN };
   } catch {
-    return null;
+    return { params: null, note: NOT_RUN };
   }
 }
 
@@ -30,11 +40,14 @@ function plannable(storage) {
 function explainAnswers(root, storage, plan) {
   const folded = "explain:folded";
   let isOpen = storage.getItem(folded) === null;
-  /** The cost that each tab shows, with the text of its operation. @type {WeakMap<Element, { text: string, cost: Explanation | null }>} */
+  /** The cost that each tab shows, or a note, with the text of its operation. @type {WeakMap<Element, { text: string, cost: Explanation | null, note: string }>} */
   const costs = new WeakMap();
   /** @type {Element | null} */
   let tab = null;
-  const show = () => panel.show((tab && costs.get(tab)?.cost) ?? null);
+  const show = () => {
+    const { cost = null, note = NOT_RUN } = (tab && costs.get(tab)) ?? {};
+    panel.show(cost, note);
+  };
   const panel = createExplainPanel({
     isOpen,
     onToggle: (opens) => {
@@ -49,15 +62,17 @@ function explainAnswers(root, storage, plan) {
 
   /** Estimates the cost of the operation in the editors, unless its cost is shown. */
   const planNow = async () => {
-    const [planned, text, params] = [tab, textOfTab(), plannable(storage)];
+    const [planned, text] = [tab, textOfTab()];
+    const { params, note } = plannable(storage);
     const isShown = () => planned !== null && costs.get(planned)?.text === text;
     if (!isOpen || !planned || isShown()) return;
     const result = params && (await plan(params).catch(() => null));
     // It was edited, or has run meanwhile.
     if (tab !== planned || textOfTab() !== text || isShown()) return;
-    // The result of an invalid operation has no data.
-    const explain = result?.data === undefined ? null : result.extensions?.["explain"];
-    costs.set(planned, { text, cost: explain ? { ...explain, isPlan: true } : null });
+    // The result of an invalid operation has no data, and nothing is planned for nobody.
+    const isPlanned = result?.data !== undefined && !result.errors?.some(isRefused);
+    const explain = isPlanned ? result.extensions?.["explain"] : null;
+    costs.set(planned, { text, cost: explain ? { ...explain, isPlan: true } : null, note });
     show();
   };
   let timer = 0;
@@ -91,11 +106,16 @@ function explainAnswers(root, storage, plan) {
   const begin = () => {
     const requested = tab;
     const text = textOfTab();
+    const { note } = plannable(storage);
+    if (requested && !costs.get(requested)?.cost) {
+      costs.set(requested, { text, cost: null, note: note === SUBSCRIPTION ? note : RUNNING });
+      show();
+    }
     return {
       headers: isOpen ? { "x-rungraph-explain": "1" } : {},
       take: ({ extensions = {}, ...result }) => {
         const { explain, ...others } = extensions;
-        if (requested) costs.set(requested, { text, cost: explain ?? null });
+        if (requested) costs.set(requested, { text, cost: explain ?? null, note });
         show();
         return Object.keys(others).length > 0 ? { ...result, extensions: others } : result;
       },

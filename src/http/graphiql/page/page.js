@@ -58,6 +58,15 @@ const whoIs = (as) => send({ query: "{ viewer { username } }" }, as);
 /** @param {ResultError | undefined} error */
 const isRefused = (error) => error?.extensions?.code === "UNAUTHENTICATED";
 
+/** Lines of the answer that are in the window at least after "Run", in pixels. */
+const LEAST_ANSWER = 120;
+
+/** Scrolls to the answer if it is below the window, such as at a zoom of 200 %. */
+function showAnswer() {
+  const top = root.querySelector(".graphiql-response")?.getBoundingClientRect().top ?? 0;
+  if (top > innerHeight - LEAST_ANSWER) scrollBy(0, top - find("header", HTMLElement).offsetHeight - 8);
+}
+
 /** @param {string} title @param {{ isSignedIn: boolean, message?: string }} state */
 function show(title, { isSignedIn, message = "" }) {
   account.dataset["state"] = isSignedIn ? "in" : "out";
@@ -117,6 +126,7 @@ onSubmit("#sign-in", async (fields) => {
   const input = { username: fields.get("username"), password: fields.get("password") };
   const { data, errors = [] } = await send({ query: settings.signIn, variables: { input } });
   if (data?.login) changeToken(data.login.token);
+  else if (errors[0]?.extensions?.code === "BAD_CREDENTIALS") showSignIn("User name or password is wrong.");
   else showSignIn(errors[0]?.message);
 });
 onSubmit("#give-token", async (fields) => {
@@ -188,7 +198,10 @@ function inAlphabeticalOrder(result) {
 async function run(params, tabHeaders) {
   const isOwn = params.operationName !== "IntrospectionQuery";
   if (isOwn && !(await askFirst(params))) return NOTHING;
-  if (isOwn) remember(params);
+  if (isOwn) {
+    remember(params);
+    showAnswer();
+  }
   const { headers, take } = (isOwn && explain?.begin()) || NOT_EXPLAINED;
   return sendOfTab(params, token, { ...tabHeaders, ...headers }, (result) => {
     if (isOwn && token === "" && result.errors?.some(isRefused)) showSignIn("Sign in to run this.");

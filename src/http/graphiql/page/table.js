@@ -55,9 +55,21 @@ function columnsOf(cells) {
 /** `a` and `a.b` of `a.b.c`. @param {string} name */
 const prefixesOf = (name) => [...name.matchAll(/\./g)].map(({ index }) => name.slice(0, index));
 
-/** @param {unknown} value */
+/** The name and the value of an object that has these and nothing else, such as a parameter. @param {unknown} row */
+function pairOf(row) {
+  if (!isRow(row)) return null;
+  const { name, ...others } = row;
+  const [value, ...more] = Object.values(others);
+  return typeof name === "string" && value !== undefined && more.length === 0 && !isRow(value)
+    ? `${name}=${textOfCell(value)}`
+    : null;
+}
+
+/** @param {unknown} value @returns {string} */
 function textOfCell(value) {
   if (value === null || value === undefined) return "";
+  const pairs = Array.isArray(value) ? value.map(pairOf) : [];
+  if (pairs.length > 0 && !pairs.includes(null)) return pairs.join(", ");
   if (isTable(value)) return counted(value.length, "row");
   if (Array.isArray(value))
     return value.map((each) => (isRow(each) ? JSON.stringify(each) : `${each}`)).join(", ");
@@ -134,8 +146,9 @@ function showTables(root) {
         {},
         ...columns.map((column) => {
           const value = each.get(column);
-          const attributes = typeof value === "number" ? { class: "number" } : {};
-          return element("td", attributes, textOfCell(value));
+          const text = textOfCell(value);
+          // Long ones are cut.
+          return element("td", typeof value === "number" ? { class: "number" } : { title: text }, text);
         }),
       ),
     );

@@ -137,15 +137,15 @@ function createExplainPanel({ isOpen, onToggle }) {
     return row;
   };
 
-  /** @param {Explanation | null} explanation */
-  const show = (explanation) => {
+  /** @param {Explanation | null} explanation @param {string} note in place of an explanation */
+  const show = (explanation, note) => {
     showDetails(null);
     summary.textContent = savings.textContent = "";
     scale.replaceChildren();
     body.replaceChildren();
     if (toggle.getAttribute("aria-expanded") === "false") return;
     if (!explanation) {
-      body.append(element("p", {}, "Execute a query or mutation to see which requests it causes."));
+      body.append(element("p", {}, note));
       return;
     }
     const { totals, isPlan = false } = explanation;
