@@ -59,8 +59,8 @@ export interface OperationDetails {
 /** The arguments of one execution, independent of the transport of the request. */
 export interface ExecutionArgs extends EventExecution {
   readonly details: OperationDetails;
-  /** Whether the operation reads made-up records, to find out what it would read: the result has no data. */
-  readonly isPlan: boolean;
+  /** Set if the operation reads made-up records, to find out what it would read: the result has no data. */
+  readonly dryRun: { readonly hasRequests: () => boolean } | null;
   /** Returns the `extensions` that report how the result was obtained; null if nothing is reported. */
   readonly extensions: (() => object | null) | null;
 }
@@ -236,7 +236,7 @@ export function createEngine(settings: EngineSettings) {
         chargePlan(scope, plan, known);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
-        const behavior = { onError, isIncremental: isIncremental && !operation.isPlan };
+        const behavior = { onError, isIncremental: isIncremental && !operation.dryRun };
         const { payloads, ...result } = await execute(plan, params, operation, behavior, maxBytes);
         const { errors = [], data } = result;
         const [first] = errors;
@@ -246,7 +246,7 @@ export function createEngine(settings: EngineSettings) {
           result.errors = isHalted ? withOutcome(shown, first) : shown;
           recordErrors(details, result.errors);
         }
-        if (operation.isPlan) return withoutData(result);
+        if (operation.dryRun) return withoutData(result, operation.dryRun.hasRequests());
         if (!payloads) return result;
         const convert: PublicErrors = (given) => {
           const shown = publicErrorsOf(given, plan);

@@ -192,9 +192,15 @@ const PLANNED_CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
   "REQUEST_LIMIT_EXCEEDED",
 ]);
 
-/** The result of an operation that was planned: without data, and without the errors that made-up records cause. */
-export function withoutData({ errors = [], ...result }: ExecutionResult): ExecutionResult {
+/**
+ * The result of an operation that was planned: without data, and without the errors that made-up records may have caused. Without requests
+ * there are no such records, and all errors remain.
+ */
+export function withoutData(
+  { errors = [], ...result }: ExecutionResult,
+  hasRequests: boolean,
+): ExecutionResult {
   if (!("data" in result)) return { errors };
-  const planned = errors.filter(({ extensions }) => PLANNED_CODES.has(extensions["code"]));
+  const planned = errors.filter(({ extensions }) => !hasRequests || PLANNED_CODES.has(extensions["code"]));
   return { data: null, ...(planned.length > 0 && { errors: planned }) };
 }
