@@ -1,4 +1,4 @@
-import { type Config, ConfigError, hasPage, readConfig, readTypeNames } from "./config.ts";
+import { type Config, ConfigError, hasPage, readConfig, readTypeNames, warningsOf } from "./config.ts";
 import type { Demo } from "../demo/service.ts";
 import { printPlain, printSubgraph } from "./graphql/federation/subgraph.ts";
 import { schemaFor } from "./graphql/schema.ts";
@@ -45,7 +45,8 @@ function printed(read: (environment: NodeJS.ProcessEnv) => string): number {
 /** Prints whether the gateway would start with the settings of the environment. Returns the exit code. */
 export const checkConfig = (): number =>
   printed((environment) => {
-    readConfig(environment);
+    const warnings = warningsOf(environment, readConfig(environment));
+    for (const text of warnings) process.stderr.write(`Warning: ${text}\n`);
     return "ok\n";
   });
 

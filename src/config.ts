@@ -1,9 +1,10 @@
 import { createSecureContext } from "node:tls";
 import * as z from "zod";
 import { type FixedLimits, fixedLimitsFor } from "./config/fixed-limits.ts";
-import { readNames, type Environment } from "./config/names.ts";
+import { readNames, suspiciousNames, type Environment } from "./config/names.ts";
 import { profileOf } from "./config/profile-file.ts";
 import { systemCodeOf } from "./errors.ts";
+import { builtInProfile } from "./rest/api/profiles.ts";
 import type { Renames } from "./graphql/federation/rename.ts";
 import {
   certificateFile,
@@ -21,6 +22,8 @@ import {
   readManifest,
   whole,
 } from "./config/values.ts";
+
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** All settings. docs/settings.md explains them in the same order. */
 const Environment = z.object({
@@ -48,7 +51,7 @@ const Environment = z.object({
   LOG_LEVEL: z
     .string()
     .toLowerCase()
-    .pipe(z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]))
+    .pipe(z.enum(LOG_LEVELS, { error: `expected one of ${LOG_LEVELS.join(", ")}` }))
     .default("info"),
   CALLER_SALT: z.string().min(16, "expected at least 16 characters").optional(),
 
@@ -104,6 +107,20 @@ export function readConfig(environment: Environment): Config {
   if (result.success && all.length === 0) return { ...fixedLimitsFor(result.data), ...result.data };
   throw new ConfigError(all.join("\n"));
 }
+
+/** Warnings about settings that are valid but probably not what was meant, one line each. None of them contains a value. */
+export const warningsOf = (
+  environment: Environment,
+  { UPSTREAM_URL, UPSTREAM_PROFILE }: Config,
+): string[] => {
+  const { basePath } = UPSTREAM_PROFILE ?? builtInProfile("document");
+  const base = basePath.replace(/\/$/, "");
+  const isDoubled = base !== "" && UPSTREAM_URL?.pathname.replace(/\/$/, "").endsWith(base);
+  return [
+    ...suspiciousNames(environment, SETTINGS),
+    ...(isDoubled ? [`UPSTREAM_URL ends with ${base}, which the profile adds: omit it`] : []),
+  ];
+};
 
 /** Reads `TYPE_NAMES` alone. Throws `ConfigError`. */
 export const readTypeNames = ({ TYPE_NAMES, TYPE_NAMES_FILE }: Environment): Renames =>

@@ -1,4 +1,4 @@
-import { type Config, ConfigError, readConfig } from "./config.ts";
+import { type Config, ConfigError, readConfig, warningsOf } from "./config.ts";
 import { systemCodeOf } from "./errors.ts";
 import { createLog } from "./observability/log.ts";
 import { printLine, printIssues, welcome } from "./cli-output.ts";
@@ -42,6 +42,7 @@ function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
 
 async function main(config: Config): Promise<void> {
   const { log } = createLog(config.LOG_LEVEL);
+  for (const text of warningsOf(process.env, config)) printLine("warn", text, {}, `Warning: ${text}`);
   const { demo, options } = await openUpstream(config);
   const serving = await serve({ ...options, log }).catch((error: unknown) => exitUnlistening(config, error));
   const stop = async () => {

@@ -57,6 +57,10 @@ export class OperationTrace {
     this.events.push({ traceEntry, at: performance.now(), what });
   }
 
+  hasRequests(): boolean {
+    return this.events.some(({ what }) => what.kind === "sent");
+  }
+
   /** Returns a function that runs `act` for a response path: reads that `act` starts are attributed to the path. */
   forPath(path: ResponsePath) {
     return <Value>(act: () => Value, isAhead = false): Value => {

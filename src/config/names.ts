@@ -40,6 +40,38 @@ export function readNames(environment: Environment, settings: readonly string[])
   return { values, files, issues };
 }
 
+/**
+ * Finds variables that are probably misspelt settings, such as `CORS_ORIGIN` or `CACHE_TTL`. They may belong to another program, so they
+ * are only worth a warning. Returns one line for each.
+ */
+export const suspiciousNames = (environment: Environment, settings: readonly string[]): string[] =>
+  Object.keys(environment).flatMap((name) => {
+    if (name.length < MIN_SUSPICIOUS_LENGTH || OURS.test(name)) return [];
+    const plain = name.toUpperCase().replace(/_FILE$/, "");
+    if (settings.includes(name) || settings.includes(name.replace(/_FILE$/, ""))) return [];
+    const meant = settings.find(
+      (each) => isOneEditAway(plain, each) || (plain.includes("_") && each.startsWith(`${plain}_`)),
+    );
+    return meant ? [`${name} is not a setting and has no effect; did you mean ${meant}?`] : [];
+  });
+
+/** Shorter names resemble too many others, such as `PORTS`. */
+const MIN_SUSPICIOUS_LENGTH = 6;
+
+/** Whether two names are equal, or differ by one character, or by two neighbours that are swapped. */
+function isOneEditAway(left: string, right: string): boolean {
+  let start = 0;
+  while (start < left.length && left[start] === right[start]) start++;
+  let [leftEnd, rightEnd] = [left.length, right.length];
+  while (leftEnd > start && rightEnd > start && left[leftEnd - 1] === right[rightEnd - 1]) {
+    leftEnd--;
+    rightEnd--;
+  }
+  const [here, there] = [left.slice(start, leftEnd), right.slice(start, rightEnd)];
+  if (here.length <= 1 && there.length <= 1) return true;
+  return here.length === 2 && here === `${there[1]}${there[0]}` && there.length === 2;
+}
+
 /** The setting with the most similar name, if one is similar. Names are not secret. */
 function hintFor(name: string, settings: readonly string[]): string {
   const nearest = mostSimilar(name.toUpperCase(), settings);

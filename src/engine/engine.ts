@@ -59,8 +59,10 @@ export interface OperationDetails {
 /** The arguments of one execution, independent of the transport of the request. */
 export interface ExecutionArgs extends EventExecution {
   readonly details: OperationDetails;
-  /** Whether it is a dry run (`x-rungraph-explain: plan`): it reads made-up records to find out what it would read. The result has no data. */
-  readonly isDryRun: boolean;
+  /**
+   * Set for a dry run (`x-rungraph-explain: plan`): the operation reads made-up records to find out what it would read. The result has no data.
+   */
+  readonly dryRun: { readonly hasRequests: () => boolean } | null;
   /** Returns the `extensions` that report how the result was obtained; null if nothing is reported. */
   readonly extensions: (() => object | null) | null;
 }
@@ -236,7 +238,7 @@ export function createEngine(settings: EngineSettings) {
         chargePlan(scope, plan, known);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
-        const behavior = { onError, isIncremental: isIncremental && !operation.isDryRun };
+        const behavior = { onError, isIncremental: isIncremental && !operation.dryRun };
         const { payloads, ...result } = await execute(plan, params, operation, behavior, maxBytes);
         const { errors = [], data } = result;
         const [first] = errors;
@@ -246,7 +248,7 @@ export function createEngine(settings: EngineSettings) {
           result.errors = isHalted ? withOutcome(shown, first) : shown;
           recordErrors(details, result.errors);
         }
-        if (operation.isDryRun) return withoutData(result);
+        if (operation.dryRun) return withoutData(result, operation.dryRun.hasRequests());
         if (!payloads) return result;
         const convert: PublicErrors = (given) => {
           const shown = publicErrorsOf(given, plan);

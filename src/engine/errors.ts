@@ -192,9 +192,15 @@ const DRY_RUN_CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
   "REQUEST_LIMIT_EXCEEDED",
 ]);
 
-/** The result of a dry run: without data, and without the errors that made-up records cause. */
-export function withoutData({ errors = [], ...result }: ExecutionResult): ExecutionResult {
+/**
+ * The result of a dry run: without data, and without the errors that made-up records may have caused. Without requests
+ * there are no such records, and all errors remain.
+ */
+export function withoutData(
+  { errors = [], ...result }: ExecutionResult,
+  hasRequests: boolean,
+): ExecutionResult {
   if (!("data" in result)) return { errors };
-  const kept = errors.filter(({ extensions }) => DRY_RUN_CODES.has(extensions["code"]));
+  const kept = errors.filter(({ extensions }) => !hasRequests || DRY_RUN_CODES.has(extensions["code"]));
   return { data: null, ...(kept.length > 0 && { errors: kept }) };
 }

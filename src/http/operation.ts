@@ -33,7 +33,7 @@ export function openOperation(
   return {
     scope,
     details,
-    isDryRun,
+    dryRun: isDryRun ? { hasRequests: () => operationTrace?.hasRequests() ?? false } : null,
     openContext: (progress) => {
       // Queries of an unverified caller can be preempted. Mutations cannot; those of unverified callers need a permit of another kind.
       if (details.type === "mutation") {

@@ -93,7 +93,10 @@ describe("a message", () => {
 
   test.each([
     ...MESSAGES.none,
-    { body: `[${LIST},${LIST}]`, message: "Expected a JSON object as the body, got an array: no batches." },
+    {
+      body: `[${LIST},${LIST}]`,
+      message: "Expected a JSON object as the body, got an array: batches are not supported.",
+    },
   ])("that is invalid gets status 400 (case %#)", async ({ body, message }) => {
     const { post } = await start();
     const { status, answer } = await post(body);

@@ -51,11 +51,16 @@ describe("the tool of a shipped operation", () => {
   test("reports which arguments it accepts when they are wrong", async () => {
     const { use, calls } = await start({});
     expect(await use("RunLog", { id: "x", line: 5 })).toEqual({
-      text: expect.stringContaining('expected only id, lines, got "line"'),
+      text: expect.stringContaining('arguments: expected only id, lines, got "line"'),
       result: {},
       isError: true,
     });
     expect((await use("StartPage", { id: "x" })).text).toContain('expected none, got "id"');
+    const query = "{ viewer { username } }";
+    const { text } = await use("graphql_query", { query, variables: "{id: 1}" });
+    expect(text).toBe("variables: expected a JSON object, got a string that is not one");
+    expect((await use("graphql_query", {})).text).toBe("query: expected a GraphQL document, got none");
+    await expect(use("run_log", {})).rejects.toThrow("Tool run_log not found; did you mean RunLog?");
     expect(await use("RunLog", { lines: 5 })).toMatchObject({
       isError: true,
       result: {

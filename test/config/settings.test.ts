@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { readConfig, SETTINGS } from "../../src/config.ts";
+import { readConfig, SETTINGS, warningsOf } from "../../src/config.ts";
 import { issuesOf } from "../support/settings-issues.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -73,6 +73,36 @@ describe("settings", () => {
     const hint = meant === null ? "" : `did you mean ${meant}? Or `;
     expect(issuesOf({ [name]: "canary" })).toEqual([`${name}: unknown setting; ${hint}see docs/settings.md`]);
     expect(issuesOf({ [name]: " " })).toEqual([]);
+  });
+
+  test.each([
+    ["CORS_ORIGIN", "CORS_ORIGINS"],
+    ["CACHE_TTL", "CACHE_TTL_MS"],
+    ["log_level", "LOG_LEVEL"],
+    ["EXPLIAN", "EXPLAIN"],
+    ["CALLER_SALTS_FILE", "CALLER_SALT"],
+  ])("%s has no effect, and the warning suggests %s", (name, meant) => {
+    const environment = { [name]: "canary" };
+    expect(warningsOf(environment, readConfig(environment))).toEqual([
+      `${name} is not a setting and has no effect; did you mean ${meant}?`,
+    ]);
+  });
+
+  test("and names of other programs cause no warnings", () => {
+    const names =
+      "PATH HOME HOSTNAME HOSTS PORTS DEMOS MCP_URL NODE_OPTIONS HTTP_PROXY LOG PUBLIC CACHE CALLER_SALT_FILE";
+    const environment = Object.fromEntries(names.split(" ").map((name) => [name, "canary"]));
+    expect(warningsOf({ ...environment, CORS_ORIGINS: "http://a.example" }, readConfig({}))).toEqual([]);
+  });
+
+  test("such as UPSTREAM_URL cause a warning with the base path of the profile", () => {
+    const warned = (environment: Record<string, string>) => warningsOf(environment, readConfig(environment));
+    const warning = "UPSTREAM_URL ends with /api/v1, which the profile adds: omit it";
+    expect(warned({ UPSTREAM_URL: "https://tracker.example.com/api/v1/" })).toEqual([warning]);
+    expect(warned({ UPSTREAM_URL: "https://a.example/x/api/v1", UPSTREAM_PROFILE: "polyaxon-0.4" })).toEqual([
+      warning,
+    ]);
+    expect(warned({ UPSTREAM_URL: "https://tracker.example.com/api/v2" })).toEqual([]);
   });
 
   test("of other programs and of Kubernetes service links are ignored", () => {

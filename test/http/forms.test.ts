@@ -125,7 +125,7 @@ test.each<(string | Buffer)[]>([
   ...PARAMETERS.posts,
   [
     Buffer.from(operationText("{ __typename }"), "utf16le"),
-    "400 BAD_REQUEST: Expected a JSON object as the body, got text that is no JSON",
+    "400 BAD_REQUEST: Expected a JSON object as the body, got invalid JSON",
   ],
   [Buffer.from(operationText("{ __typename #é\n }"), "latin1"), "400 BAD_REQUEST: Expected a body in UTF-8."],
 ])("POST %.80s", async (body, expected) => {

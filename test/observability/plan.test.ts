@@ -152,6 +152,7 @@ describe("a plan", () => {
       { MAX_UPSTREAM_REQUESTS: "1" },
       "REQUEST_LIMIT_EXCEEDED",
     ],
+    ["an invalid id", '{ experiment(id: "junk") { status } }', {}, "BAD_USER_INPUT"],
     ["an invalid document", "{ nothing }", {}, "GRAPHQL_VALIDATION_FAILED"],
   ])("reports errors that do not depend on records: %s", async (_, document, env, code) => {
     const gateway = await startDemoGateway({ env });

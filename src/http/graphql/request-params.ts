@@ -60,7 +60,7 @@ function parseQueryString(text: string, chargeMemory: ChargeHeap): object {
     if (value === undefined || type === "string") return [name, value];
     const parsed = tryTo(() => JSON.parse(value) as unknown);
     if (parsed !== undefined) return [name, parsed];
-    throw badRequest(`${name}: expected ${EXPECTED[type]}, got text that is no JSON`);
+    throw badRequest(`${name}: expected ${EXPECTED[type]}, got invalid JSON`);
   });
   return Object.fromEntries(params);
 }
@@ -80,12 +80,12 @@ export function parseObject(bytes: Buffer, chargeMemory: ChargeHeap): object {
   try {
     value = JSON.parse(scan.ascii ?? UTF8.decode(bytes));
   } catch (error) {
-    throw badRequest(
-      error instanceof SyntaxError ? `${expected} text that is no JSON` : "Expected a body in UTF-8.",
-    );
+    throw badRequest(error instanceof SyntaxError ? `${expected} invalid JSON` : "Expected a body in UTF-8.");
   }
   if (typeof value === "object" && value && !Array.isArray(value)) return value;
-  throw badRequest(`${expected} ${Array.isArray(value) ? "an array: no batches" : typeOf(value)}.`);
+  throw badRequest(
+    `${expected} ${Array.isArray(value) ? "an array: batches are not supported" : typeOf(value)}.`,
+  );
 }
 
 /**

@@ -55,6 +55,15 @@ const BEGINNINGS = {
   graphql_query: " What no other tool answers, graphql_query does.",
 };
 
+const lettersOf = (text: string) => text.replaceAll(/[^a-z]/gi, "").toLowerCase();
+
+/** Suggests the tool whose name has the same letters in another style, such as `FindRuns` for `find_runs`. */
+function hintFor(name: string, names: readonly string[]): string {
+  const letters = lettersOf(name.slice(0, MAX_REPEATED));
+  const similar = names.find((each) => lettersOf(each) === letters);
+  return similar ? `did you mean ${similar}?` : "tools/list lists all tools";
+}
+
 const SDL = {
   name: "schema",
   uri: "rungraph://schema.graphql",
@@ -92,7 +101,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
       if (tool) return callTool(tool, given, execute);
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        `Tool ${name.slice(0, MAX_REPEATED)} not found`,
+        `Tool ${name.slice(0, MAX_REPEATED)} not found; ${hintFor(name, [...tools.keys()])}`,
       );
     });
     if (sdl === null) return server;

@@ -71,7 +71,7 @@ export async function callTool(
   const known = Object.keys(properties);
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   const expected = known.length === 0 ? "none" : `only ${known.join(", ")}`;
-  if (unknown !== undefined) return failed(`expected ${expected}, got ${quote(unknown)}`);
+  if (unknown !== undefined) return failed(`arguments: expected ${expected}, got ${quote(unknown)}`);
   try {
     const input = withoutNulls(given, properties, (name) => !required.includes(name));
     return await call(input, execute);
@@ -266,6 +266,9 @@ export function toolOfOwnDocuments(type: ToolType, hasSchema: boolean, maxTokens
   return {
     definition: { name: `graphql_${type}`, description, inputSchema, annotations: ANNOTATIONS[type] },
     call: (input, execute) => {
+      if (!input["query"]) throw new InputError("query: expected a GraphQL document, got none");
+      if (typeof input["variables"] === "string")
+        throw new InputError("variables: expected a JSON object, got a string that is not one");
       const params = checkParams(input);
       // A document that cannot be parsed, or is too long to be run, does nothing.
       const document = parsed(params.query ?? "", maxTokens);

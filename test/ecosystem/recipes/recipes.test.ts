@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +17,14 @@ const pages = readdirSync(new URL(`../../../${FOLDER}`, import.meta.url)).filter
 /** Pages in Python, and the packages of each that not every Python has. */
 const PYTHON: Readonly<Record<string, string>> = { "notebook.md": "pandas, matplotlib" };
 
-const followed = pages.filter((page) => !(page in PYTHON)).map((page) => `${FOLDER}${page}`);
+/** Programs that not every system has, by the page that needs them. */
+const PROGRAMS: Readonly<Record<string, string>> = { "shell.md": "jq" };
+
+const missing = Object.entries(PROGRAMS).filter(([, program]) => spawnSync(program, ["--version"]).error);
+for (const [page, program] of missing)
+  process.stdout.write(`\nNOT RUN: the recipe ${page}, for want of ${program}.\n\n`);
+const skipped = new Set([...Object.keys(PYTHON), ...missing.map(([page]) => page)]);
+const followed = pages.filter((page) => !skipped.has(page)).map((page) => `${FOLDER}${page}`);
 
 // One without all cases.
 test.each(isFull ? followed : ["docs/recipes/urql.md"])(

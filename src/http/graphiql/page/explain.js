@@ -69,9 +69,9 @@ function explainAnswers(root, storage, plan) {
     const result = params && (await plan(params).catch(() => null));
     // It was edited, or has run meanwhile.
     if (tab !== planned || textOfTab() !== text || isShown()) return;
-    // The result of an invalid operation has no data, and nothing is planned for nobody.
-    const isPlanned = result?.data !== undefined && !result.errors?.some(isRefused);
-    const explain = isPlanned ? result.extensions?.["explain"] : null;
+    // The result of an invalid operation has no data. With an invalid argument, an operation may have errors in place of its requests.
+    const estimate = result?.data === undefined ? null : result.extensions?.["explain"];
+    const explain = result?.errors && estimate?.totals.requests === 0 ? null : estimate;
     costs.set(planned, { text, cost: explain ? { ...explain, isPlan: true } : null, note });
     show();
   };
