@@ -32,14 +32,15 @@ const TABLES = {
 } as const;
 
 /**
- * Serves the routes behind `experimentsUrl` and `metricsUrl`: `GET /export/{id}/runs.csv` and so on, by global id or unique name. Reads one
- * page of the list after the other, as the caller reads the file. Returns false for other paths. `schema` has no renamed types.
+ * Serves the routes behind `experimentsUrl` and `metricsUrl`: `GET /export/{id}/runs.csv` and the like. `id` is a global id or a unique
+ * name. Reads the list page by page, as fast as the caller reads the file. Returns false for other paths. `schema` must be the schema
+ * without renamed types.
  */
 export function createExports(dependencies: GatewayDependencies, schema: GraphQLSchema) {
   const readParameters = createParameters(schema, !dependencies.config.INTROSPECTION);
 
   const openReadScope = (request: IncomingMessage, scope: RequestScope): ReadScope => {
-    // There is no deadline, because an export, unlike a download, may wait for the rate limit of its token.
+    // The scope has no deadline, because an export, unlike a download, may have to wait for the rate limit of its token.
     const own = new RequestScope(scope, Number.POSITIVE_INFINITY);
     const leave = () => own.end("disconnected");
     scope.onEnd(leave);

@@ -89,7 +89,7 @@ export function parseObject(bytes: Buffer, chargeMemory: ChargeHeap): object {
 }
 
 /**
- * Checks the types of the parameters, and removes unknown parameters, whose names `onUnknown` receives. Clients add parameters of their
+ * Checks the types of the parameters. Removes unknown parameters and passes their names to `onUnknown`: clients add parameters of their
  * own, such as Relay's `id`. Error messages do not repeat the caller's names and values.
  */
 export function checkParams(

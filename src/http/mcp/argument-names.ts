@@ -8,8 +8,8 @@ import {
 } from "graphql";
 
 /**
- * An error whose message begins with the argument of the tool (`project: expected …`) instead of the argument of the field (`id: expected
- * …`). An argument that is not a variable of the document keeps its name.
+ * Rewrites an error message so that it begins with the argument of the tool (`project: expected …`) instead of the argument of the field
+ * (`id: expected …`). An argument that is not a variable of the document keeps its name.
  */
 export function withToolArgument(
   error: GraphQLFormattedError,
