@@ -47,7 +47,7 @@ export function mergeErrors(
     const { code, details } = originalError;
     const { reference } = details;
     const isSeparate = separate.has(String(path[0]));
-    // Each field that refers to a missing record fails again.
+    // Each field that refers to a missing record has its own failure, so the errors are grouped by the reference.
     const common = code === "NOT_FOUND" && reference !== undefined ? reference : failure;
     const key = isSeparate ? `${path[0]} ${path[1]} ${code} ${reference}` : common;
     const existing = groups.get(key);
@@ -107,7 +107,7 @@ function nullAt(data: unknown, path: Path): Path {
   return path;
 }
 
-/** The original failure, which fields share: each reference wraps the same error object. */
+/** The original failure. Fields can share it: each reference to it wraps the same error object. */
 const rootOf = (error: GatewayError): GatewayError =>
   error.cause instanceof GatewayError ? rootOf(error.cause) : error;
 

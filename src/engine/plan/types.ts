@@ -15,16 +15,22 @@ export interface Selection {
   /** The fields that return a key of the object or of its record unchanged. */
   readonly plain: readonly PlainField[];
   readonly others: readonly PlannedField[];
-  /** Whether the objects are written in one loop. Objects of records are not, because their completed objects are reused. */
+  /**
+   * Whether the objects are written in one loop. Objects of records are not written this way, because completed objects of records are
+   * reused.
+   */
   readonly isPlain: boolean;
   /** Whether the objects are a `LoadedRecord`. */
   readonly isOfRecord: boolean;
-  /** Whether a completed object of a record is reused at other paths. Not with deferred fragments, because each path has parts of its own. */
+  /**
+   * Whether a completed object of a record is reused at other paths. An object with deferred fragments is not, because each path has its
+   * own parts.
+   */
   readonly isMemoizable: boolean;
   /** The fragments that are delivered later; none in most documents. */
   readonly deferred: readonly DeferredFragment[];
   readonly needs: SelectionNeeds;
-  /** Creates the object for the values, all of which are null. A response name may be `__proto__`. */
+  /** Creates an object with all slots null. It also works for the response name `__proto__`. */
   readonly createObject: () => ResultSlots;
 }
 
@@ -35,7 +41,7 @@ export interface DeferredFragment {
   readonly selection: () => Selection;
 }
 
-/** A field that returns a key of the object or of its record, of a type whose values are mostly written unchanged. */
+/** A field that returns a key of the object or of its record unchanged, with a type whose values usually need no serialization. */
 export interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isNullable"> {
   readonly property: string;
   readonly isPassThrough: (value: unknown) => boolean;
