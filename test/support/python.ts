@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 
-/** The Python program that can import a module: the first one of the path, or Debian's; null if there is none. */
+/** Finds a Python program that can import a module: the first one in the `PATH`, or Debian's. Null if there is none. */
 export function findPython(module: string): string | null {
   for (const program of ["python3", "/usr/bin/python3"]) {
     try {
