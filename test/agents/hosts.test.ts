@@ -134,7 +134,7 @@ describe("a JSON argument", () => {
     expect(sent()).toEqual([{ config: { declarations } }]);
   });
 
-  test("is refused by its own rules when it is not JSON", async () => {
+  test("that is not valid JSON is refused like any other wrong value", async () => {
     const { use, sent } = await startWriting({
       TRUSTED_DOCUMENTS: trusting(`mutation Create($specification: JSON!) {
         createExperiment(project: "ada.mnist", input: { specification: $specification }) { experiment { id } }

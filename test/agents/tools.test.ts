@@ -48,7 +48,7 @@ describe("the tool of a shipped operation", () => {
     }
   });
 
-  test("reports which arguments it accepts when they are wrong", async () => {
+  test("reports unknown and missing arguments, and lists the accepted ones", async () => {
     const { use, calls } = await start({});
     expect(await use("RunLog", { id: "x", line: 5 })).toEqual({
       text: expect.stringContaining('expected only id, lines, got "line"'),
@@ -191,7 +191,7 @@ describe("the tools of trusted documents", () => {
     });
   });
 
-  test("may be named like object properties; none can sign in", async () => {
+  test("may have the names of object properties, but cannot sign in", async () => {
     const { names, use } = await start({
       MCP: "write",
       TRUSTED_DOCUMENTS: trusting(

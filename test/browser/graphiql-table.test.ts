@@ -53,7 +53,7 @@ const [FIRST, SECOND, TENTH] = [
 ];
 
 describe.runIf(hasBrowser)("GraphiQL", () => {
-  test.each([WIDE, NARROW])("shows the list of an answer as a table that is sorted: %o", async (viewport) => {
+  test.each([WIDE, NARROW])("shows a list in a response as a sortable table: %o", async (viewport) => {
     const { page, complaints } = await openRows(viewport);
     const button = page.getByRole("button", { name: "Table", exact: true });
     await click(page, button);
@@ -80,7 +80,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("has no table for an answer without a list", async () => {
+  test("shows no table for a response without a list", async () => {
     const { page } = await openRows();
     const button = page.getByRole("button", { name: "Table", exact: true });
     await click(page, button);

@@ -144,7 +144,7 @@ describe("a bulk command for a project's experiments", () => {
     expect(service.seen()[2]?.body).toBe(`{"ids": [2, 3]}`);
   });
 
-  test("refused by one project keeps results of other projects and runs", async () => {
+  test("refused by one project leaves the results of other projects intact", async () => {
     const { ask, service } = await start(startMany());
     const ids =
       "ada.mnist.experiments.2 bob.words.experiments.3 ada.mnist.experiments.4 eve.x.jobs.5 ada.mnist.experiments.404";
@@ -175,7 +175,7 @@ describe("a bulk command for a project's experiments", () => {
   });
 });
 
-test("a failed bulk command is reported as possibly unsupported, with unknown outcomes", async () => {
+test("a failed bulk command has unknown outcomes, and may be unsupported", async () => {
   const lost = { text: "", status: 405, headers: { "content-type": "text/html" } };
   const rows = [1, 2].map((id) => ({ id, last_status: "running", started_at: null, finished_at: null }));
   const listed = { json: { count: 2, next: null, results: rows } };

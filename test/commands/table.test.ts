@@ -45,7 +45,7 @@ describe("every writing endpoint of the service's document has a mutation:", () 
   });
 });
 
-describe("an id not of the mutation's kind returns BAD_USER_INPUT, sending nothing:", () => {
+describe("an id of another kind returns BAD_USER_INPUT, and nothing is sent:", () => {
   const aimed = commands.filter((command) => command.kind);
   const kinds = ["Experiment", "Job", "BuildJob", "Group", "Project"];
   const others = ["ExperimentJob:ada/mnist/3/1", "MetricRecord:ada/mnist/3/9", "User:ada"];

@@ -79,7 +79,7 @@ test.each(samples)("$name has valid settings, drain time, and half its memory as
   expect(Number(heap)).toBeLessThanOrEqual(Number.parseInt(sample.memory, 10) / 2);
 });
 
-test("Compose reads settings from the file that docs/docker.md writes, and overrides none there", () => {
+test("Compose reads the settings file of docs/docker.md, and overrides none", () => {
   const [, file = ""] = /^cat > deploy\/(\S+) /m.exec(dockerPage) ?? [];
   for (const { env_file: files, environment: own } of [gateway, replicas["gateway-1"]]) {
     expect(files).toEqual([{ path: file, required: false }]);

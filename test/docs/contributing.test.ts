@@ -82,7 +82,7 @@ test("the field, endpoint and subscription from CONTRIBUTING's recipes work", as
   events.leave();
 });
 
-test("CONTRIBUTING's kind works if a profile has it; its endpoint is unavailable", async () => {
+test("CONTRIBUTING's example kind works if a profile defines its endpoints", async () => {
   const notebook = { id: 7, unique_name: "ada.mnist.notebooks.7", last_status: "running", build_job: null };
   const service = await startFake(({ path }) => {
     if (path.includes("/notebook-7")) return { json: { ...notebook, node_scheduled: "gpu-1" } };

@@ -44,7 +44,7 @@ interface Written {
 const written = (value: unknown): Written => ({ written: JSON.stringify(value), value });
 
 describe("an upstream response", () => {
-  test("is read if it is JSON, else UPSTREAM_BAD_RESPONSE", async () => {
+  test("is read if it is JSON, otherwise returns UPSTREAM_BAD_RESPONSE", async () => {
     const { valueOf } = await start();
     for (const text of TEXTS.read) expect(await valueOf(text)).toEqual({ value: JSON.parse(text) });
     for (const text of REFUSED) expect([text, await valueOf(text)]).toEqual([text, "UPSTREAM_BAD_RESPONSE"]);

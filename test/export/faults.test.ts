@@ -44,7 +44,7 @@ describe("an export", () => {
   test.each([
     [403, null],
     [429, "300"],
-  ])("with a first page failing with %i returns it, with Retry-After %s", async (status, pause) => {
+  ])("whose first page fails with %i returns this status, with Retry-After %s", async (status, pause) => {
     const { get } = await startExports(() => ({
       status,
       json: {},

@@ -56,7 +56,7 @@ test("GraphQL, MCP and WebSockets accept paths with a trailing slash", async () 
   socket.close();
 });
 
-test("the page at a path with a trailing slash redirects to the path without it", async () => {
+test("the page redirects from a trailing slash to the path without it", async () => {
   const { url } = await startDemoGateway();
   const { status, headers } = await sendPlainly(`${url}/graphql/?x=1`, { headers: { accept: "text/html" } });
   expect([status, headers["location"]]).toEqual([307, "../graphql?x=1"]);

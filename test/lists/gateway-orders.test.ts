@@ -78,7 +78,7 @@ describe("the order by a parameter", () => {
     expect(calls()).toEqual([WHOLE]);
   });
 
-  test("sorts the rows that match the conditions of the server and of the gateway", async () => {
+  test("sorts the rows that match the server's and the gateway's conditions", async () => {
     const { listed, calls } = await startSorted(MIXED);
     const filter = { statuses: ["CREATED"], parameters: [{ name: "lr", atLeast: 0.1 }] };
     expect(await listed({ order: byLr("DESC"), filter, first: 2 })).toMatchObject({

@@ -123,7 +123,7 @@ test.each([
   expect(await requests(2)).toHaveLength(2);
 });
 
-test("a subscriber after a token rejection gets nothing read before it", async () => {
+test("a subscriber gets nothing that was read before its token was rejected", async () => {
   const { run, fault, watch, advance, reach, ask } = await startFaulty();
   const first = await watch(1);
   advance(FIRST_POLL);
@@ -137,7 +137,7 @@ test("a subscriber after a token rejection gets nothing read before it", async (
   expect(await second.next()).toEqual(update(1, "STOPPING"));
 });
 
-test("a subscriber after an error unread by others gets its own poll", async () => {
+test("a subscriber gets its own poll after an error unread by others", async () => {
   // More than the system buffers of a connection hold.
   const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
   let isGone = false;
@@ -163,7 +163,7 @@ test("a subscriber after an error unread by others gets its own poll", async () 
   expect(await second.next()).toMatchObject({ errors: [error("NOT_FOUND")] });
 });
 
-test("a resumed run is watched again although others have unread final events", async () => {
+test("a resumed run is watched again although others have unread events", async () => {
   // More than the system buffers of a connection hold.
   const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
   const { subscribe, watch, advance, reach, requests, ...gateway } = await startLive([run], {

@@ -87,7 +87,7 @@ test.each([
 test.each([
   ["a cursor of the list", null],
   ["the id of a record", globalId("MetricRecord:ada/mnist/1/1")],
-])("after %s no record is lost or repeated", async (_, id) => {
+])("no record is lost or repeated after %s", async (_, id) => {
   const { ask, record, follow, advance, reach } = await startMeasured();
   const list = `{ experiment(id: "ada.mnist.1") { metrics(first: 1) { pageInfo { endCursor } } } }`;
   const { data } = await ask<{ experiment: { metrics: { pageInfo: { endCursor: string } } } }, object>(list);

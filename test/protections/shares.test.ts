@@ -164,7 +164,7 @@ describe("all operation permits", () => {
     expect(await Promise.all(others.map(({ code }) => code))).toEqual(["ok", "ok", "ok"]);
   });
 
-  test("go to other addresses during rate-limit waits, preempting only to free one", async () => {
+  test("go to other addresses while their holders wait for a rate limit", async () => {
     let answering = latch();
     let refused = 0;
     const service = await startFake(async ({ headers, path }) => {

@@ -13,7 +13,7 @@ interface Entities {
 }
 
 describe("representations", () => {
-  test("are found by global id and by a name that other subgraphs stored", async () => {
+  test("are found by global id and by names from other subgraphs", async () => {
     const { ask, calls } = await startDemoGateway();
     const selection = `
       ... on Run { id uniqueName }

@@ -164,7 +164,7 @@ describe("no earlier response is returned", () => {
     expect(second?.errors?.map(({ extensions }) => extensions["code"])).toEqual(["UPSTREAM_UNAVAILABLE"]);
   });
 
-  test.each([401, 403, 404, 409])("instead of status %i, or after it", async (code) => {
+  test.each([401, 403, 404, 409])("in place of a response with status %i, or after one", async (code) => {
     const { gateway, fail } = await startFailing();
     await askFor(gateway);
     fail(() => status(code));

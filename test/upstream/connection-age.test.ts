@@ -15,7 +15,7 @@ async function startCounted() {
 }
 
 test.each(["1", "128"])(
-  "a connection begins no request after five minutes, with at most %s requests at a time",
+  "with %s requests at a time, connections accept none after five minutes",
   async (UPSTREAM_CONNECTIONS) => {
     const service = await startCounted();
     const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS } });

@@ -201,7 +201,7 @@ test("a refused login is not UNAUTHENTICATED; a successful one returns the token
   expect(calls()).toEqual(["GET users/"]);
 });
 
-test("the HTTP link of Apollo Client receives the events of a subscription without another transport", async () => {
+test("Apollo Client receives subscription events through its HTTP link", async () => {
   const { client } = await startSignedIn();
   const events = client.subscribe({
     query: gql(`subscription ($id: ID!) { runUpdated(id: $id) { reason run { id status } } }`),
