@@ -257,12 +257,12 @@ describe("with HALT, the error reports the outcome of a mutation", () => {
 
   test.each([
     [
-      "of one run, whose record fails afterwards",
+      "of a run whose record fails after the command",
       `stopJob(id: "ada.mnist.jobs.1", force: true) { job { project { experiments(first: 0) { totalCount } } } }`,
       { code: "BAD_USER_INPUT", outcome: "unknown" },
     ],
     [
-      "and of a root field that fails no more than that",
+      "of a root field that fails itself",
       `stopJob(id: "ada.mnist.jobs.2", force: true) { outcome }`,
       { code: "FORBIDDEN" },
     ],

@@ -131,8 +131,8 @@ describe("a limit checked during completion", () => {
   });
 
   test.each([
-    ["read once", (index: number) => ({ build_job: null, name: `${index}`.padEnd(90, "\u0001") })],
-    ["that is the same for all", () => ({ name: null, build_job: "ada.mnist.builds.1" })],
+    ["read for one row", (index: number) => ({ build_job: null, name: `${index}`.padEnd(90, "\u0001") })],
+    ["shared by all rows", () => ({ name: null, build_job: "ada.mnist.builds.1" })],
   ])("counts short control-character strings as JSON-escaped, in a record %s", async (_, rowOf) => {
     const results = Array.from({ length: 500 }, (_each, index) => ({ id: index + 1, ...rowOf(index) }));
     const build = { id: 1, unique_name: "ada.mnist.builds.1", name: "\u0001".repeat(90) };

@@ -141,7 +141,7 @@ describe.each(["Experiment.statuses", "Experiment.jobs", "Job.statuses"] as cons
   (list) => {
     const path = `GET ${CHILD_LISTS[list][2]}`;
     test.each([
-      ["in the server's own page, if that is all of it", 7, null, 1, [path]],
+      ["in the server's own page, if the list fits", 7, null, 1, [path]],
       ["as parts of one page", 7, 1, 7, [`${path}?limit=100`]],
       [
         "in pages that are always the same",

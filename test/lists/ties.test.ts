@@ -123,7 +123,7 @@ describe("paging over rows with equal dates returns each row once", () => {
 
   test.each([
     ["the server's own order", RELEASE_04, {}],
-    ["that of release 0.2", RELEASE_02, {}],
+    ["the order of release 0.2", RELEASE_02, {}],
     ["an order that the profile does not define", { UPSTREAM_PROFILE: OPEN }, {}],
     ["an order in the server's own spelling", { UPSTREAM_PROFILE: OPEN }, byField("STARTED_AT", "ASC")],
     ["creation", RELEASE_04, byField("CREATED_AT")],

@@ -72,10 +72,28 @@ const MEGABYTE = 1_000_000;
 
 /** Loads that crashed 1.0.0: the size of each record, the records read at a time, and the number of callers. */
 const WORST = [
-  { of: "names that are numbers", bytes: 9.5 * MEGABYTE, records: 1, callers: 1, item: () => '{"34":0}' },
-  { of: "fewer of them, six times", bytes: 2.4 * MEGABYTE, records: 6, callers: 1, item: () => '{"34":0}' },
+  {
+    of: "property names that are numbers",
+    bytes: 9.5 * MEGABYTE,
+    records: 1,
+    callers: 1,
+    item: () => '{"34":0}',
+  },
+  {
+    of: "fewer names that are numbers, in six records",
+    bytes: 2.4 * MEGABYTE,
+    records: 6,
+    callers: 1,
+    item: () => '{"34":0}',
+  },
   { of: "numbers beside null", bytes: 9.5 * MEGABYTE, records: 5, callers: 3, item: () => "3e9" },
-  { of: "names in ever another order", bytes: 6 * MEGABYTE, records: 6, callers: 3, item: shuffled },
+  {
+    of: "names in a different order in each object",
+    bytes: 6 * MEGABYTE,
+    records: 6,
+    callers: 3,
+    item: shuffled,
+  },
 ] as const;
 
 test.each(WORST)("a process survives responses of $of", async ({ bytes, records, callers, item }) => {

@@ -107,7 +107,7 @@ const STRESS_CASES: Readonly<Record<string, Case>> = {
     ofTuning("randomSearch { experimentCount }"),
     ofTuning(times(100, "randomSearch { experimentCount }")),
   ],
-  "a folder of files, by many fields": [
+  "a folder with many files, by many fields": [
     { ...run({}), "outputs/tree": { dirs: [], files: many(5_000, "f").map((name) => [name, 1]) } },
     ofRun("outputFiles { __typename }"),
     ofRun(times(100, "outputFiles { __typename }")),
@@ -124,7 +124,7 @@ const STRESS_CASES: Readonly<Record<string, Case>> = {
       values: many(200, "").map((index) => `{"a":${index}}`),
     }),
   ],
-  "all of many tags": [
+  "a filter for all of many tags": [
     rows({ tags: [...many(20_000, "t"), ...many(300, "a,")] }),
     ofList("(filter: { allTags: $tags }) { totalCount }", { tags: ["a,1"] }),
     ofList("(filter: { allTags: $tags }) { totalCount }", { tags: many(300, "a,") }),

@@ -44,14 +44,14 @@ test.each([
     [[FIVE, METRICS]],
   ],
   [
-    "the same below interfaces",
+    "the experiments of a group with their metrics, through an interface",
     ofGroup(
       "experiments(first: 5) { edges { node { ... on Run { ... on Experiment { metricSeries { name } } } } } }",
     ),
     [[FIVE, METRICS]],
   ],
   [
-    "the same beside the group's own record",
+    "the experiments of a group beside the group's own record",
     ofGroup("status experiments(first: 5) { nodes { metrics { totalCount } } }"),
     [["ada/mnist/groups/1/", FIVE, METRICS]],
   ],
