@@ -30,7 +30,7 @@ export class Caller {
   readonly key: string;
   /** The anonymous caller at the same address: the caller itself if it has no token. */
   readonly addressCaller: Caller;
-  /** Changed by `CallerRegistry.move` alone. */
+  /** Only `CallerRegistry.move` changes it. */
   verification: Verification;
   /** Usage of each quota, by the index of the quota. */
   readonly counts: number[] = [];
@@ -44,7 +44,7 @@ export class Caller {
   /** The time until which the token counts as accepted, by `performance.now()`. */
   verifiedUntil = 0;
 
-  /** Called by `CallerRegistry` alone. */
+  /** Only `CallerRegistry` creates callers. */
   constructor(callers: CallerRegistry, token: string | null, key: string, addressCaller: Caller | null) {
     this.#callers = callers;
     this.token = token;
@@ -88,7 +88,7 @@ export type ExceededLimit = "caller" | "address" | "unverified" | "gateway";
 export interface QuotaLimits {
   readonly total: number;
   readonly perCaller: number;
-  /** Limits of unverified and anonymous callers: of all such callers at one address, and of all such callers. */
+  /** Limit of all unverified and anonymous callers at one address together. `unverified`: limit of all such callers together. */
   readonly perAddress?: number;
   readonly unverified?: number;
 }
@@ -101,7 +101,7 @@ export class Quota {
   #unverifiedTotal = 0;
   readonly #activeCallers = new Set<Caller>();
 
-  /** Called by `CallerRegistry.quota`. */
+  /** Only `CallerRegistry.quota` creates quotas. */
   constructor(index: number, { total, perCaller, perAddress, unverified }: QuotaLimits) {
     this.#index = index;
     this.#limits = {

@@ -9,7 +9,7 @@ export interface Prioritized {
 interface FairQueueOptions {
   /** Maximum running items of the queue and its child queues. The value may change; a lower value interrupts no running item. */
   readonly concurrency?: () => number;
-  /** Guaranteed share of the concurrency: this many places are reserved for child queues with fewer running items than this number. */
+  /** Part of the concurrency that is reserved for child queues with fewer running items than this number. */
   readonly guaranteed?: () => number;
   /**
    * How many items may start beyond a concurrency that was reduced. Only child queues with fewer running items than `guaranteed` may use

@@ -129,7 +129,7 @@ export function createEngine(settings: EngineSettings) {
   const parse = (text: string, scope: RequestScope): Promise<PreparedDocument> =>
     runScheduled(scope, () => documents.known(text) ?? documents.parse(text));
 
-  /** Parses and validates a document that is not cached, in two scheduled tasks: validation takes up to 20 ms. */
+  /** Parses and validates a document that is not cached. Uses two scheduled tasks, because validation takes up to 20 ms. */
   const prepareDocument = async (
     text: string,
     params: OperationParams,

@@ -27,9 +27,9 @@ export function separateNames(schema: GraphQLSchema, { operation, fragments }: P
 }
 
 /**
- * Merges the errors of one failure into one error, however many positions of the result are null because of the failure. Errors below the
- * root fields `separate` are not merged. The path of a merged error is the first of the positions; `extensions.paths` lists all of them if
- * there are several.
+ * Merges the errors of one failure into one error, no matter how many positions of the result are null because of it. Errors below the root
+ * fields `separate` are not merged. The path of a merged error is the first of these positions. If there are several, `extensions.paths`
+ * lists all of them.
  */
 export function mergeErrors(
   { errors, data }: { readonly errors: readonly GraphQLError[]; readonly data?: unknown },

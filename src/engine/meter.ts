@@ -76,7 +76,7 @@ export class Meter {
   /** The fields and bytes whose memory is charged. */
   #chargedFields = 0;
   #chargedBytes = 0;
-  /** The last long string that was measured, because a result may contain the same string many times. */
+  /** The last long string that was measured. It is remembered because a result may contain the same string many times. */
   #measured = "";
   #measuredBytes = 0;
   /** The number of errors that was last reported. */

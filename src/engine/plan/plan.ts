@@ -185,7 +185,7 @@ function executeSerially(
   if (!field || container.isNulled) return endPending(whole);
   const execution: ExecutionContext = {
     ...whole,
-    // A command may change records whose objects were completed before.
+    // Each root field starts without completed objects, because a command may have changed their records.
     completed: new Map(),
     pending: 1,
     onEnd: () => executeSerially({ ...root, fields: rest }, data, container, whole),

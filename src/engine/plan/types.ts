@@ -121,7 +121,7 @@ export interface ExecutionContext {
   readonly onError: ErrorBehavior;
   /** Ends the operation with one error and without data. */
   readonly halt: (error: GraphQLError) => void;
-  /** Completed objects by selection and record, because many objects of a page refer to the same record. */
+  /** Completed objects by selection and record. They are reused, because many objects of a page refer to the same record. */
   readonly completed: Map<Selection, Map<object, CompletedObject>>;
   /** Number of pending values, plus one until all root values have been started. */
   pending: number;
@@ -152,7 +152,7 @@ export interface StreamedItems {
 }
 
 export interface CompletedField extends Pick<ValuePosition, "coordinate" | "nodes"> {
-  /** Prefetches the selection of the field's objects where they are nullable. */
+  /** Prefetches the selection of the field's objects, in nullable positions only. */
   readonly prefetch: Prefetch | undefined;
 }
 

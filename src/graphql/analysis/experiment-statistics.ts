@@ -26,7 +26,7 @@ export interface Column {
   readonly rows: readonly number[];
 }
 
-/** Memory of a column, and of each value of a column, counted as bytes of JSON. */
+/** Memory of a column, and of each value of a column, expressed as bytes of JSON. */
 const BYTES = { column: 250, value: 14 };
 
 /** The columns of some rows, sorted by name. The rows are processed once for all statistics. */
@@ -52,7 +52,7 @@ function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Colu
   return yield* sorted([...columns.values()], byName);
 }
 
-/** Memory of one computed statistic, counted as bytes of JSON. */
+/** Memory of one computed statistic, expressed as bytes of JSON. */
 const STATISTIC_BYTES = 100;
 
 /** Compares by count, largest first. The sort is stable, so equal counts keep their order. */
@@ -190,7 +190,7 @@ export function* breakdownOf(rows: readonly Row[], by: readonly BreakdownKey[]) 
       yield bytes;
       [written, bytes] = [0, 0];
     }
-    // Only tags can have several values per run, so at most one key has.
+    // Only tags can have several values per run, so at most one key of the breakdown has several.
     const several = Math.max(
       0,
       choices.findIndex(({ length }) => length > 1),

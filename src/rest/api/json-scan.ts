@@ -63,8 +63,8 @@ const LONGEST_INDEX = 10;
 const NOT_A_NUMBER = /^(?:NaN|Infinity)$/;
 
 /**
- * One entry for each enclosing object or list: its number of names (in an object, the complement of the number). `sizes`: the bytes of
- * these names. `hashes`: their hash.
+ * One entry for each enclosing object or list: its number of names. In an object, the bitwise complement of the number is stored, which is
+ * negative. `sizes`: the bytes of these names. `hashes`: their hash.
  */
 const counts = new Int32Array(MAX_NESTING + 1);
 const sizes = new Int32Array(MAX_NESTING + 1);

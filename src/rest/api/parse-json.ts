@@ -10,7 +10,7 @@ const MARK = randomUUID().slice(0, 13);
 
 /**
  * Parses JSON in UTF-8. The second argument is its scan, if the JSON was already scanned. `NaN` and `Infinity`, which Python's encoder
- * writes, and values that are nested too deeply become null. Integers that a number cannot represent are kept as `integerOf` does. Throws
+ * writes, and values that are nested too deeply become null. Integers that a number cannot represent are converted by `integerOf`. Throws
  * `SyntaxError`.
  */
 export function parseJson(json: Buffer, { replacements, ascii } = scanJson(json)): unknown {

@@ -23,7 +23,7 @@ import {
   withoutShown,
 } from "./ties.ts";
 
-/* Reading one page of a list, depending on the server's kind of pagination. */
+/* Reads one page of a list, depending on the server's kind of pagination. */
 
 export interface List<At, Item> {
   readonly endpoint: Get<At, Page<Item>>;

@@ -122,7 +122,7 @@ export async function readSlice<At, Item>(
     cursorAt,
     endCursor: () => (next ? cursorOf(next) : items.length > 0 ? cursorAt(items.length - 1) : null),
     hasNext: !isComplete || matches > items.length,
-    // A cursor points after an item, so there is always a previous item. An offset may be beyond the end of an empty list.
+    // A cursor points after an item, so there is always a previous item. With an offset there is none if the list is empty.
     hasPrevious: after !== null || (offset !== null && offset > 0 && total !== 0),
     count: find ? (isComplete && after === null ? matches : null) : total,
     scan: find && { scannedRows, isComplete },
@@ -239,8 +239,8 @@ export async function readLast<At, Item>(
   }
 
   /**
-   * The index of the item to which a cursor belongs; -1 if it was not read yet. With offsets, the index is computed: comparing positions
-   * would create the tie of each.
+   * The index of the item to which a cursor belongs; -1 if it was not read yet. With offsets, the index is computed, because comparing
+   * positions would create the tie of each position, which may be long.
    */
   function indexOfCursor(sought: ListPosition): number {
     if (paging.by !== "offset") {
