@@ -8,7 +8,10 @@ import type { RequestScope } from "./request-scope.ts";
  */
 const TOTAL_FACTOR = 4;
 
-/** The budget counts bytes of JSON. A value parsed from ordinary JSON takes at most this many bytes of heap for each byte of JSON. */
+/**
+ * The unit of the budget is one byte of JSON. A value parsed from ordinary JSON takes at most this many bytes of heap for each byte of
+ * JSON.
+ */
 export const HEAP_BYTES_PER_CHARGED_BYTE = 2;
 
 /** Upper bounds for all callers and for one caller, as parts of the heap limit. */

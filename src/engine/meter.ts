@@ -45,7 +45,7 @@ function sizeOf(value: unknown): number {
   return size;
 }
 
-/** Memory of a field or list item until the result is sent, expressed as bytes of JSON. The measured heap size is 60 to 80 bytes. */
+/** Memory of a field or list item until the result is sent, in the unit of the memory budget. The measured heap size is 60 to 80 bytes. */
 const RESULT_FIELD_BYTES = 35;
 /** Memory for each byte of the result while the result is encoded, as a string (one or two bytes per character) and in UTF-8. */
 const ENCODED_COPIES = 2;

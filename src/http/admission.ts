@@ -114,8 +114,8 @@ class ConcurrencyLimit {
   }
 
   /**
-   * A permit of an unverified caller at the address with the most permits. Null unless the caller is verified, or its own address would
-   * still have fewer permits.
+   * A permit of an unverified caller at the address with the most permits. Null for an unverified caller whose own address would not have
+   * fewer permits than that address.
    */
   #unverifiedFor(caller: Caller): Permit | null {
     const ofAddress = (permit: Permit) => this.quota.of(permit.caller.addressCaller);

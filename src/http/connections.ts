@@ -4,7 +4,7 @@ import { LinkedList } from "../util/linked-list.ts";
 
 const RESPONSES = Symbol("the open responses of a connection");
 
-// A property of the socket, because an entry of a `WeakMap` survives collections of the young generation together with its key.
+// The list is a property of the socket. In a `WeakMap`, the entry and the socket would survive collections of the young generation.
 declare module "node:net" {
   interface Socket {
     [RESPONSES]?: LinkedList<ServerResponse>;
@@ -74,7 +74,7 @@ export const unanswered = (socket: Socket): number => socket[RESPONSES]?.size ??
  */
 export const MAX_PIPELINED_REQUESTS = 32;
 
-/** Returns a list of the open connections of a server, including WebSockets, which is kept up to date. */
+/** Returns a list of the open connections of a server, including WebSockets. The list is kept up to date. */
 export function listConnections(server: Server): LinkedList<Socket> {
   const connections = new LinkedList<Socket>();
   server.on("connection", (socket: Socket) => {

@@ -136,7 +136,8 @@ export function createDownloads(dependencies: GatewayDependencies) {
     const endpoint = shared.server.supported(documented);
     const path = endpoint.toPath(address) + (file === null ? "" : `?path=${encodeURIComponent(file)}`);
     const name = file === null ? kind.formatName(address) : file.replace(/^.*\//s, "");
-    // HEAD is sent as GET and aborted: errors have their reasons in bodies, and not every server supports HEAD.
+    // A HEAD request is sent upstream as GET and then aborted, because errors have their reasons in bodies, and not every server supports
+    // HEAD.
     const range = request.method === "HEAD" ? null : rangeOf(request);
     const { stream, status, bodyHeaders } = await client.stream({ endpoint, path, range }, scope);
     if (status === 416) {
@@ -176,7 +177,7 @@ function pathOf(url: string): string {
 }
 
 const HEADERS: Record<Download, (name: string) => Record<string, string>> = {
-  // Known servers send logs as text/html.
+  // Logs are sent as plain text, although known servers send them as `text/html`.
   logs: (name) => ({
     "content-type": "text/plain; charset=utf-8",
     ...contentDisposition("inline", `${name}.log`),

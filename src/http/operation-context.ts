@@ -45,8 +45,9 @@ function keyOf(arg: unknown): string {
 }
 
 /**
- * The context of one operation; with a trace, at one response path. It is a class, because V8 gives each object literal with getters its
- * own hidden class, which lives until the next full garbage collection and keeps all records of the operation in memory.
+ * The context of one operation. If the operation has a trace, each response path has its own context. The context is a class, because V8
+ * gives each object literal with getters its own hidden class, which lives until the next full garbage collection and keeps all records of
+ * the operation in memory.
  */
 export class OperationContext implements Context {
   readonly gateway: GatewayDetails;

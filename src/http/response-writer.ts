@@ -19,8 +19,8 @@ interface Sent<Body> {
 const WRITTEN_CHUNK_BYTES = 65_536;
 
 /**
- * Responses above this length, in characters, are written immediately. Shorter responses are written together after the pending I/O. If
- * long responses were too, they would all be buffered at the same time.
+ * Responses above this length, in characters, are written immediately. Shorter responses are written together after the pending I/O. Long
+ * responses that are written together would all be buffered at the same time.
  */
 const SHORT_BODY_BYTES = 16_384;
 

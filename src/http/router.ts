@@ -210,8 +210,8 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
 }
 
 /**
- * Makes a response the last one of its connection. A download does not announce the close in a header. Some clients would then take the end
- * of the connection as the end of the body, so that a truncated log would look complete.
+ * Makes a response the last one of its connection. A download does not announce the close in a header, because some clients would then take
+ * the end of the connection as the end of the body, and a truncated log would look complete.
  */
 function closeAfter(response: ServerResponse): void {
   const { url = "", socket } = response.req;

@@ -17,7 +17,7 @@ import type {
  * ends when the meter stops the operation.
  */
 
-/** Memory of a read that is started for a field, expressed as bytes of JSON: its promise and the callbacks. */
+/** Memory of the promise and the callbacks of a read that is started for a field, in the unit of the memory budget. */
 export const CHILD_BYTES = 1_500;
 
 export const NO_ARGS = {};

@@ -36,7 +36,7 @@ const FIELDS_PER_PART = 4;
 const BYTES_PER_PART = 90;
 
 /**
- * Memory of a part until the last part is delivered, expressed as bytes of JSON. It consists of the execution of the part and its
+ * Memory of a part until the last part is delivered, in the unit of the memory budget. It consists of the execution of the part and its
  * callbacks.
  */
 const PENDING_PART_BYTES = 1_500;

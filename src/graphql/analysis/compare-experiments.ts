@@ -13,7 +13,7 @@ import { type Column, columnsOf, type Row } from "./experiment-statistics.ts";
 
 /* The comparison of several experiments. */
 
-/** The values of runs for one name. `of` is the number of compared runs. Some of them may lack a value. */
+/** The values that the compared runs have for one name. `of` is the number of compared runs, including runs without a value. */
 type Compared = ResultOf<typeof comparedIn>;
 
 /**

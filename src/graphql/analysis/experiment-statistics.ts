@@ -26,7 +26,7 @@ export interface Column {
   readonly rows: readonly number[];
 }
 
-/** Memory of a column, and of each value of a column, expressed as bytes of JSON. */
+/** Memory of a column, and of each value of a column, in the unit of the memory budget. */
 const BYTES = { column: 250, value: 14 };
 
 /** The columns of some rows, sorted by name. The rows are processed once for all statistics. */
@@ -52,7 +52,7 @@ function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Colu
   return yield* sorted([...columns.values()], byName);
 }
 
-/** Memory of one computed statistic, expressed as bytes of JSON. */
+/** Memory of one computed statistic, in the unit of the memory budget. */
 const STATISTIC_BYTES = 100;
 
 /** Compares by count, largest first. The sort is stable, so equal counts keep their order. */
@@ -132,7 +132,7 @@ export const PROPERTIES = {
 
 type Property = keyof typeof PROPERTIES;
 
-/** A key by which runs are grouped: exactly one of the two. */
+/** A key by which runs are grouped. Exactly one of `property` and `parameter` is given. */
 export interface BreakdownKey {
   readonly property?: Property | null | undefined;
   readonly parameter?: string | null | undefined;
@@ -217,7 +217,7 @@ export function* breakdownOf(rows: readonly Row[], by: readonly BreakdownKey[]) 
   });
 }
 
-/** A number, or a value that represents a number. */
+/** Converts a value to a finite number: true is 1, false is 0. Null for other values. */
 const numberOf = (value: unknown): number | null =>
   typeof value === "boolean" ? Number(value) : finite(value);
 

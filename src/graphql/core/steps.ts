@@ -1,4 +1,7 @@
-/** A long computation in steps. A step may yield the memory that it has allocated for the result, expressed as bytes of JSON. */
+/**
+ * A long computation in steps. A step may yield the memory that it has allocated for the result, in the unit of the memory budget
+ * (`memory-budget.ts`).
+ */
 export type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
 /** Maximum number of items between two pauses. `BYTES_PER_SLICE`: maximum bytes of their results. */

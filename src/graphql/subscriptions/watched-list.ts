@@ -39,7 +39,7 @@ export interface ListState {
 
 /** The first page of a list, or the matching runs of the page. */
 export interface FirstPage extends Pick<Slice<RunnableRecord>, "items" | "hasNext"> {
-  /** The last row that was read, if that is not the last item. */
+  /** The last row that was read, whether it matches or not. Absent if the page is full, or if no rows were tested. */
   readonly last?: RunnableRecord | undefined;
 }
 

@@ -26,7 +26,7 @@ export interface SortKey {
   /** The name of the parameter that is compared. */
   readonly parameter?: string;
   /**
-   * The value by which a row is sorted, at a time in milliseconds. Null if the list must omit the row, undefined if the row lacks the
+   * The value by which a row is sorted. `now` is in milliseconds. Null if the list must omit the row, undefined if the row lacks the
    * parameter.
    */
   readonly valueOf: (row: RunnableRecord, now: number) => Value | null | undefined;

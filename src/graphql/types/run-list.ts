@@ -271,7 +271,7 @@ export async function readRuns(
 
 /**
  * Throws `InputError` if no experiment of the list has the metric by which the list is sorted. Otherwise a misspelt name would give an
- * empty list with the largest value first, and a list of experiments without the metric with the smallest first.
+ * empty list if the largest value comes first, and a list of experiments without the metric if the smallest value comes first.
  */
 async function requireMetric(
   { name }: { readonly name: string },

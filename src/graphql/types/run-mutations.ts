@@ -81,8 +81,8 @@ const ACTS = [
 ] as const;
 
 /**
- * Commands that create a record. The `original` of the new record is the source. If the source itself was resumed, it is the first run of
- * the chain.
+ * Commands that create a record. The `original` of the new record is the source. If the source itself was resumed, `original` is the first
+ * run of the chain.
  */
 const CLONES = [
   ["resume%", "resume", `Resumes % as a new record, which starts. ${MAKES_ANOTHER}`],

@@ -33,7 +33,7 @@ export function finite(raw: unknown): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** Memory of a column, expressed as bytes of JSON. `VALUE_BYTES`: memory of each value of a column. */
+/** Memory of a column, in the unit of the memory budget. `VALUE_BYTES`: memory of each value of a column. */
 const COLUMN_BYTES = 300;
 const VALUE_BYTES = 20;
 
@@ -111,7 +111,7 @@ export const seriesOf = (columns: readonly SeriesColumn[], maxPoints: number): S
 function thinned(column: SeriesColumn, maxPoints: number): Pick<Series, "steps" | "times" | "values" | "x"> {
   const { times, values, x } = column;
   if (values.length <= maxPoints) return { steps: null, times, values, x };
-  // At least half of the kept points have a value, if there are enough of them.
+  // At least half of the kept points have a value, if enough points have one.
   const ends = endsOfGaps(column, maxPoints - Math.min(column.points.length, Math.max(2, maxPoints >> 1)));
   const kept = [...lttb(column, maxPoints - ends.length), ...ends].toSorted((one, other) => one - other);
   return {

@@ -21,7 +21,7 @@ const EXPORT_ROUTE = new RegExp(
   "s",
 );
 
-/** A table in a format that does not exist. */
+/** Matches the path of a table in any format, including formats that do not exist. */
 const OTHER_FORMAT = /^\/export\/[^/?]+\/(?:runs|metrics)(?:\.[^/?]*)?(?:\?|$)/;
 
 const BYTE_ORDER_MARK = "\uFEFF";
@@ -62,7 +62,7 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
   ): Promise<OpenedDownload> => {
     // Safe: `EXPORT_ROUTE` matches no other words.
     const [what, format] = [given as keyof typeof TABLES, extension as Extension];
-    // Clients encode letters such as `ä`.
+    // The id is decoded, because clients encode letters such as `ä`.
     const source = resolveRunsParent("id", tryTo(() => decodeURIComponent(id)) ?? id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     if (parameters.hasMark && format !== "csv")

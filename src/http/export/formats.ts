@@ -4,11 +4,11 @@ import type { Extension } from "../../graphql/types/export-urls.ts";
 /** A value of a table: null if there is none; a list or an object as JSON. */
 export type Cell = unknown;
 
-/** Signs by which spreadsheets recognize a formula, full-width signs included. */
+/** Matches the signs by which spreadsheets recognize a formula, including full-width signs. */
 const EXECUTED = /^[=+\-@\t\r\n＝＋－＠]/;
 /**
- * Matches such signs after another separator than the comma. Some spreadsheets split cells there, and take quotation marks inside a cell as
- * text.
+ * Matches these signs after a separator other than the comma. Some spreadsheets split cells there, and take quotation marks inside a cell
+ * as text.
  */
 const EXECUTED_BEHIND = /([;\t\r\n]["' ]*)([=+\-@＝＋－＠][^;\t\r\n]*)/g;
 const CSV_NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;

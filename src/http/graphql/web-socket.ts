@@ -89,7 +89,7 @@ class Client extends WebSocket {
   /** Opens a connection that holds a permit. */
   begin({ headers, socket }: IncomingMessage, permit: Permit, dependencies: GatewayDependencies): void {
     const { "x-request-id": _id, ...own } = headers;
-    // Each operation has a request id of its own.
+    // The request id of the connection is not used, because each operation has its own request id.
     this.request = { headers: own, socket };
     this.#dependencies = dependencies;
     this.#usePermit(permit);
@@ -343,8 +343,8 @@ const leftBy = (leave: () => void) => ({
 });
 
 /**
- * Whether a page of this origin may connect, because browsers do not apply CORS to WebSockets. Other clients send no origin. The scheme is
- * not compared, because it is unknown behind a proxy.
+ * Whether a page of this origin may connect. The gateway checks the origin itself, because browsers do not apply CORS to WebSockets. Other
+ * clients send no origin. The scheme is not compared, because it is unknown behind a proxy.
  */
 const isAllowed = (origin: string | undefined, host: string | undefined, origins: Origins): boolean =>
   origin === undefined || isAmong(origins, origin) || (URL.canParse(origin) && new URL(origin).host === host);

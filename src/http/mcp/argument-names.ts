@@ -29,7 +29,7 @@ export function withToolArgument(
   return value?.kind === Kind.VARIABLE ? { ...error, message: value.name.value + rest } : error;
 }
 
-/** The field of a path in the result. */
+/** The field of the document that produces a path of the result. */
 function fieldAt({ definitions }: DocumentNode, path: readonly (string | number)[]): FieldNode | undefined {
   const operation = definitions.find((each) => each.kind === Kind.OPERATION_DEFINITION);
   const fragments = new Map(

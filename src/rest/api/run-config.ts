@@ -11,7 +11,7 @@ const require = createRequire(import.meta.url);
 /** Loads the YAML library, on first use only: most servers send objects, and most profiles are built in. */
 export const yaml = () => require("yaml") as typeof Yaml;
 
-/** A computation in steps. A step may yield the memory that it uses, expressed as the bytes of JSON that would use as much. */
+/** A computation in steps. A step may yield the memory that it uses, in the unit of the gateway's memory budget. */
 type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
 /** A configuration that was received as a string. It is parsed on first use. */
@@ -94,7 +94,7 @@ export function* parseYaml(content: string) {
   };
 }
 
-/** Memory of the tokens and nodes per character of YAML, expressed as bytes of JSON. Flow lists of digits use the most. */
+/** Memory of the tokens and nodes per character of YAML, in the unit of the memory budget. Flow lists of digits use the most. */
 const BYTES_PER_CHARACTER = 100;
 
 /** Matches characters that PyYAML does not accept. */
