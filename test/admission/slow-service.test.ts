@@ -17,7 +17,7 @@ const responseTo = ({ path, method }: Seen) => {
   return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
 };
 
-/** A gateway with default limits, in front of a service with this number of workers and the same clock. */
+/** Starts a gateway with default limits, in front of a service with this number of workers and the same clock. */
 async function startSlow(workers: number) {
   const { clock, advance } = fakeClock();
   const service = await startWorkers({

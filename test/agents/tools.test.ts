@@ -125,7 +125,7 @@ describe("the tools of trusted documents", () => {
     const written = await names();
     expect(written).toContain("StartPage");
     expect(written).toContain("Restart");
-    // Subscriptions have no single result, and a password is not for an agent.
+    // Subscriptions have no single result, and an agent must not have a password.
     for (const name of ["SignIn", "LiveRuns", "graphql_query", "graphql_mutation", "graphql_schema"])
       expect(written).not.toContain(name);
     expect((await use("StartPage")).result).toMatchObject({ data: { viewer: { username: "ada" } } });

@@ -8,7 +8,7 @@ import { profileFile } from "../support/tracker.ts";
 import EXPECTED from "./summary.json" with { type: "json" };
 import REFUSED from "./refused.json" with { type: "json" };
 
-/** A gateway in front of a service with these experiments of `ada/mnist`. */
+/** Starts a gateway in front of a service with these experiments of `ada/mnist`. */
 async function startRuns(
   rows: readonly object[],
   {

@@ -27,7 +27,7 @@ const row = (id: number, loss: number | null) => ({
 });
 const ROWS = [row(1, 0.5), row(2, null), row(10, 0.25)];
 
-/** The page with the result of the query. */
+/** Opens the page and shows the result of the query. */
 async function openRows(viewport = WIDE) {
   const service = await startFake((seen) =>
     seen.path.includes("experiments") ? pageOf(ROWS, seen) : { json: { username: "ada" } },

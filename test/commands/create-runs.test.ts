@@ -6,14 +6,14 @@ import { globalId } from "../support/ids.ts";
 import { lineOf, readRecording } from "../support/replay.ts";
 
 /*
- * Experiments, jobs, build jobs and groups from a specification: the requests of the recordings, and the inputs that are rejected before
- * any request.
+ * Creates experiments, jobs, build jobs and groups from a specification. The requests must equal the recorded requests, and invalid inputs
+ * must be rejected before any request.
  */
 
 const FILES = { "polyaxon-0.2": "0.2.0-creates", "polyaxon-0.4": "0.4.4-creates" } as const;
 type Release = keyof typeof FILES;
 
-/** A gateway in front of a server that sends the same response to each request. */
+/** Starts a gateway in front of a server that sends the same response to each request. */
 async function start(
   profile: string,
   response: FakeResponse = { json: { id: 7, name: null, tags: null }, status: 201 },

@@ -13,7 +13,7 @@ const JOBS = [1, 2, 3, 4, 5, 6].map((id) => `"ada.mnist.jobs.${id}"`).join();
 const PATHS = ["experiments/3", "jobs/5", "builds/7", "groups/2"];
 const KINDS = ["Experiment", "Job", "BuildJob", "Group"];
 
-/** A gateway in front of a service that, by default, accepts every command. */
+/** Starts a gateway in front of a service that, by default, accepts every command. */
 async function start(opened: ReturnType<typeof startAccepting> = startAccepting(), more = {}) {
   const service = await opened;
   const { ask } = await startGateway({ upstream: service, env: { ...env, ...more } });
@@ -76,7 +76,7 @@ describe("a mutation of several runs", () => {
 const RUNNING = { last_status: "running", started_at: "2026-02-01T10:00:00+01:00", finished_at: null };
 const FINISHED = { ...RUNNING, last_status: "succeeded", finished_at: "2026-02-01T11:00:00+01:00" };
 
-/** Runs by project and number: runs from 10 on have finished, 404 does not exist. `bob` refuses commands. */
+/** Starts a service with every run except run 404. Runs from number 10 on have finished. The service rejects commands for runs of `bob`. */
 const startMany = () =>
   startFake(({ method, path }) => {
     const { pathname, searchParams } = new URL(path, "http://service");

@@ -77,7 +77,7 @@ describe("the gateway as a process", () => {
       expect(out()).toContain('"name":"Read"');
     }, LONG_TIMEOUT);
     const kept = out().match(/"name":"Held/g)?.length ?? 0;
-    // The buffer of a megabyte holds 2,200 lines, the pipe and its reader 700.
+    // The buffer of one megabyte holds 2,200 lines. The pipe and its reader hold 700 lines.
     expect(kept).toBeGreaterThan(1_000);
     expect(kept).toBeLessThan(4_500);
     pauseReading();
@@ -110,7 +110,7 @@ describe("the gateway as a process", () => {
   });
 
   describe.skipIf(!existsSync(SCRIPT))("on a terminal", () => {
-    /** The gateway in a terminal of its own, which ends its lines with a carriage return. */
+    /** Starts the gateway in its own terminal, which ends lines with a carriage return. */
     const startOnTerminal = (environment: Record<string, string> = {}) =>
       startProgram(
         [SCRIPT, "-qec", `${process.execPath} ${mainIn(BUILT)}`, "/dev/null"],

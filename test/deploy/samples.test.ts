@@ -72,7 +72,7 @@ test.each(samples)("$name has valid settings, drain time, and half its memory as
   const { NODE_ENV: _, NODE_OPTIONS: options, ...settings } = sample.environment;
   expect(SETTINGS).toEqual(expect.arrayContaining(Object.keys(settings)));
   const config = readConfig({ ...sample.environment });
-  // Without it, the gateway would start a demo.
+  // Without this setting, the gateway would start a demo.
   expect(config.UPSTREAM_URL?.href).toBe(`${UPSTREAM_URL}/`);
   expect(Number.parseInt(sample.seconds, 10) * 1_000).toBeGreaterThan(config.DRAIN_TIMEOUT_MS);
   const [, heap] = /^--max-old-space-size=(\d+)$/.exec(options ?? "") ?? [];

@@ -32,7 +32,7 @@ function apply(part: string, folder: string): void {
   const file = join(folder, path);
   const isNew = textOf("+") === "";
   if (isNew && existsSync(file)) throw new Error(`${path}: expected a new file`);
-  // Another change may already have changed the line as the recipe does.
+  // An earlier recipe may already have changed the line in the same way.
   if (!isNew && part.includes("\n-") && readFileSync(file, "utf8").includes(textOf("-"))) return;
   const [before, after, ...others] = isNew ? ["", ""] : readFileSync(file, "utf8").split(textOf("+"));
   if (after === undefined || others.length > 0)
@@ -54,7 +54,7 @@ beforeAll(() => {
     execFileSync(process.execPath, command, { cwd: folder });
 });
 
-/** A gateway with the code of the copy, in front of a service or of its own demo. */
+/** Starts a gateway with the code of the copy, in front of a service or of its own demo. */
 async function startChanged(upstreamUrl: string | null, env: Record<string, string>) {
   const { url, kill } = await startGatewayProcess(upstreamUrl, env, [mainIn(folder)]);
   onTestFinished(kill);

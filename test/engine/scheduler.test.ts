@@ -16,7 +16,7 @@ import { post } from "../support/raw-requests.ts";
 
 const DOCUMENTS = 40;
 
-/** Valid subscriptions, all of them different. */
+/** Creates valid subscriptions, which all differ. */
 const subscription = (number: number) => `subscription S${number} { runUpdated(id: "no id") { reason } }`;
 const query = (number: number) => `query Q${number} { gateway { version } }`;
 

@@ -7,7 +7,7 @@ import REFUSED from "./refused.json" with { type: "json" };
 
 const ROWS = [1, 2, 3, 4, 5].map((id) => row(id));
 
-/** A service whose second page fails. */
+/** Starts a service whose second page fails. */
 const startBroken = () =>
   startExports((seen) => (seen.path.includes("offset") ? { status: 500, json: {} } : pageOf(ROWS, seen)), {
     MAX_PAGE_SIZE: "2",

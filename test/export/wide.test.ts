@@ -19,7 +19,7 @@ describe("an export of runs with too many parameters for a table", () => {
     const long = named(400, (index) => padded(index).padEnd(9_000, "x"));
     const [first, second] = await linesOf({ declarations: { lr: 1, ...long } }, { declarations: { lr: 2 } });
     expect([first?.["parameter.lr"], second?.["parameter.lr"], second?.["others"]]).toEqual([1, 2, null]);
-    // Nothing is lost.
+    // No parameter is lost.
     expect(Object.keys({ ...first, ...Object(first?.["others"]) })).toEqual(
       expect.arrayContaining(Object.keys(long).map((name) => `parameter.${name}`)),
     );
@@ -37,7 +37,7 @@ describe("an export of runs with too many parameters for a table", () => {
     expect([first?.["parameter.shared"], second?.["parameter.shared"], first?.["metric.loss"]]).toEqual([
       1, 2, 1,
     ]);
-    // Nothing is lost.
+    // No parameter is lost.
     const counts = [first, second].map((line) => {
       const given = Object.entries(line ?? {}).filter(
         ([name, value]) => name.startsWith("parameter.") && value !== null,

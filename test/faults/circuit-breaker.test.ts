@@ -168,7 +168,7 @@ describe("a repeatedly failing service", () => {
     expect(counted(await waiting)).toEqual({ [BREAKER]: 3 });
     service.heal();
     expect(await one()).toBe(BREAKER);
-    // The silence counts.
+    // The time without requests counts.
     pass(1_000);
     expect(await one()).toBe("ok");
   });

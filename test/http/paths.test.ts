@@ -11,7 +11,7 @@ const INITIALIZE = JSON.stringify({
   params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "a", version: "1" } },
 });
 
-/** A path below each that ends with a slash, and the status of a GET. */
+/** The status of a GET, for each path. For paths that end with a slash, a path below it is requested. */
 const STATUSES: Readonly<Record<string, number>> = {
   [PATHS.root]: 307,
   [PATHS.mcp]: 405,

@@ -124,7 +124,7 @@ test("a cursor is refused with another order, filter or parent", async () => {
   expect(service.calls().length).toBeLessThanOrEqual(requests + 1);
 });
 
-/** A service that returns equal times in an order that depends on the size and offset of a page, as PostgreSQL does. */
+/** Starts a service that returns equal times in an order that depends on the size and offset of a page, as PostgreSQL does. */
 const startTied = (length: number, most = Number.POSITIVE_INFINITY) =>
   startFake(({ path }) => {
     const { searchParams } = new URL(path, "http://service");

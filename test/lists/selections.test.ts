@@ -10,8 +10,8 @@ import { inProject } from "./rows.ts";
 import SELECTIONS from "./selections.json" with { type: "json" };
 
 /*
- * Selections are groups of experiments that a user chose. Release 0.4.4 lists their experiments by the parameter `group` and their metrics
- * as those of a group; the key `group` of its filters finds only experiments that a search started.
+ * Selections are groups of experiments that a user chose. Release 0.4.4 lists their experiments by the parameter `group`, and lists their
+ * metrics like the metrics of a group. The key `group` of its filters finds only experiments that a search has started.
  */
 
 const { groups: GROUPS, experiments: EXPERIMENTS } = SELECTIONS;

@@ -34,7 +34,10 @@ function tiesOf(lengths: readonly number[]): Row[][] {
   });
 }
 
-/** A service that returns the rows of a tie in a new order for each request, as PostgreSQL does without a key that distinguishes them. */
+/**
+ * Starts a service that returns the rows of a tie in a new order for each request, as PostgreSQL does without a key that distinguishes
+ * them.
+ */
 async function startShuffling(lengths: readonly number[], env: Record<string, string> = RELEASE_04) {
   const random = seeded(1);
   const state = { ties: tiesOf(lengths) };

@@ -12,7 +12,7 @@ import { sendPlainly } from "../support/raw-requests.ts";
 const HEAP = 384;
 const CONTAINER = 768;
 
-/** A gateway with that heap, in front of a service that sends the given record for each id. */
+/** Starts a gateway with that heap, in front of a service that sends the given record for each id. */
 async function start(recordOf: (id: number) => FakeResponse) {
   const records = new Map<string, FakeResponse>();
   const service = await startFake(({ path }) => {
@@ -22,7 +22,7 @@ async function start(recordOf: (id: number) => FakeResponse) {
     return reported;
   });
   const program = [`--max-old-space-size=${HEAP}`, "--max-semi-space-size=32", mainIn(BUILT)];
-  // On a slow machine the process is slow, and its deadlines must not reduce the load.
+  // The deadlines are long, so that they do not reduce the load on a slow machine.
   const env = { REQUEST_TIMEOUT_MS: "600000", UPSTREAM_TIMEOUT_MS: "600000", UPSTREAM_RATE_LIMIT: "off" };
   const gateway = await startGatewayProcess(service.url, env, program);
   onTestFinished(gateway.kill);

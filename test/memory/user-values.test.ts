@@ -15,7 +15,7 @@ const nested = (levels: number) => `${'{"a":'.repeat(levels)}0${"}".repeat(level
 
 const at = "2026-01-01T00:00:00Z";
 
-/** A gateway process in front of a service with one run, which has these keys. */
+/** Starts a gateway process in front of a service with one run, which has these keys. */
 async function start(written: object) {
   const run = {
     id: 1,

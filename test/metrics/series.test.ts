@@ -16,7 +16,7 @@ interface Series {
   readonly values: readonly (number | null)[];
 }
 
-/** A series as requested with `names` and `maxPoints`. */
+/** Starts a gateway. Returns a function that reads a series with the given `names` and `maxPoints`. */
 async function openSeries(service: { readonly url: string }) {
   const { ask } = await startGateway({ upstream: service });
   return async (wanted: { names?: readonly string[]; maxPoints?: number } = {}) => {

@@ -12,7 +12,7 @@ const RECORDS = {
 
 const LINE = /^rungraph_field_requests_total\{coordinate="([\w.]+)",client="([^"]+)"\} (\d+)$/gm;
 
-/** A gateway that counts fields, and its counts: `Experiment.status web 2`. */
+/** Starts a gateway that counts fields. Returns a function that reads the counts, such as `Experiment.status web 2`. */
 async function startCounting(which: string) {
   const gateway = await startBefore(RECORDS, { FIELD_METRICS: which });
   const countsOf = async (): Promise<string[]> => {

@@ -16,7 +16,7 @@ const times = (count: number, selection: string) =>
     .join(" ");
 
 /**
- * A gateway in front of a service with these responses, by the ends of their paths. They are cached, so that only the other work is
+ * Starts a gateway in front of a service with these responses, by the ends of their paths. They are cached, so that only the other work is
  * measured.
  */
 async function start(answers: Readonly<Record<string, unknown>>) {
@@ -54,7 +54,7 @@ const ofList = (selection: string, lists?: Lists, project = "mnist") =>
 const summaryOf = (selection: string, lists?: Lists, project?: string) =>
   ofList(` { summary { ${selection} } }`, lists, project);
 
-/** A cheap operation, and one that must not cost much more, with these responses of the service. */
+/** The responses of the service, a cheap operation, and an operation that must not cost much more. */
 type Case = readonly [answers: Readonly<Record<string, unknown>>, little: Sent, much: Sent];
 
 const run = (given: object) => ({ "experiments/1/": row(1, { last_status: "running", ...given }) });
@@ -217,7 +217,7 @@ describe("divides into time slices the work for", () => {
     await get("?columns=parameter.p1");
     const before = looks();
     await get("");
-    // Runs after each of its rows for parameters and for metrics.
+    // The clock is read after each of its rows for parameters and for metrics.
     expect(looks() - before).toBeGreaterThan(before + 2 * runs.length);
   });
 

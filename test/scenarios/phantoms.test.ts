@@ -4,7 +4,7 @@ import { NOT_FOUND, pathIn, startFake } from "../support/fake.ts";
 import { RELEASE_02, RELEASE_04, startGateway } from "../support/gateway.ts";
 import { startProfile } from "../support/profiles.ts";
 
-/* Projects and users that do not exist. */
+/* Operations on projects and users that do not exist. */
 
 test.each([
   ["name owner { username } uniqueName reference", null, []],

@@ -22,7 +22,7 @@ const STALE_ANSWER = (ageSeconds: number) => ({
   extensions: { stale: [{ path: ["experiment"], ageSeconds }] },
 });
 
-/** A service that responds until the test changes its response. */
+/** Starts a service that responds until the test changes its response. */
 async function startFailing(env: Record<string, string> = {}) {
   let trouble: ((path: string) => FakeResponse | Promise<FakeResponse>) | null = null;
   const service = await startFake(({ path, method }) => {

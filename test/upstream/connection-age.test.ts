@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { startGateway } from "../support/gateway.ts";
 import { openPort } from "../support/listen.ts";
 
-/** A service that counts its connections. */
+/** Starts a service that counts its connections. */
 async function startCounted() {
   let connections = 0;
   const server = createServer((_, response) => {

@@ -18,7 +18,7 @@ const PYTHON: Readonly<Record<string, string>> = { "notebook.md": "pandas, matpl
 
 const followed = pages.filter((page) => !(page in PYTHON)).map((page) => `${FOLDER}${page}`);
 
-// One without all cases.
+// Without FULL, only one recipe is followed.
 test.each(isFull ? followed : ["docs/recipes/urql.md"])(
   "%s works when followed from an empty folder",
   async (page) => {
