@@ -84,7 +84,7 @@ async function startService() {
 
 export type Fixture = Awaited<ReturnType<typeof startFixture>>;
 
-/** Starts a gateway with a fake clock in front of such a service. */
+/** Starts a gateway with a fake clock, in front of the service that delays responses. */
 export async function startFixture(options: Omit<GatewayOptions, "upstream" | "clock"> = {}) {
   const service = await startService();
   const time = fakeClock();

@@ -148,7 +148,7 @@ async function subscribeOver(fixture: Fixture, { sendMessage }: Opened, id: numb
   return refusalIn(JSON.stringify(operations().at(-1)).replace('"codes":["', '"code":"'));
 }
 
-/** The visit of a caller with such a subscription. */
+/** The visit of a caller with a subscription over this connection. */
 function visitOver({ socket, sendMessage, closed }: Opened, id: number, use: Use) {
   if (use === "slow") socket.pause();
   return {
@@ -158,7 +158,7 @@ function visitOver({ socket, sendMessage, closed }: Opened, id: number, use: Use
   };
 }
 
-/** A connection with a subscription; without one if it is idle. */
+/** Opens a connection. Subscribes unless the connection must be idle. */
 const webSocket: Enter = async (fixture, who, use) => {
   const opened = await openSocket(fixture, who);
   const id = numberFor(fixture, use);
@@ -170,7 +170,7 @@ const webSocket: Enter = async (fixture, who, use) => {
 /** The connection of each caller of each gateway. */
 const CONNECTIONS = new Map<string, Opened>();
 
-/** A subscription over the one connection of a caller. */
+/** Subscribes over the only connection of a caller. */
 const overSocket: Enter = async (fixture, who, use) => {
   const key = fixture.url + JSON.stringify(who);
   const known = CONNECTIONS.get(key);

@@ -47,7 +47,7 @@ function commandOf({ row, method, path, content }: ContractRow, name: string) {
       .replace("{username}", "linus")
       .replace(/\{\w+\}/, example?.number ?? ""),
     body: input?.body,
-    /** Whether the document has no response. */
+    /** Whether the document describes no response. */
     isSilent: content === "nothing",
     /** The kind of run that the command changes; null for users. */
     kind: example?.kind ?? null,

@@ -18,7 +18,7 @@ function readRow(line: string) {
     status: Number(status),
     /** The content of a successful response: a record, a page of records, `text`, `bytes`, or `nothing` if no content is documented. */
     content,
-    /** The mutation that sends it; null for rows that read. */
+    /** The mutation that sends this request; null for rows that read. */
     mutation,
   };
 }

@@ -46,7 +46,7 @@ export function openHttp(listener: RequestListener, upgrade?: UpgradeListener) {
   return openServer(server);
 }
 
-/** Starts such a server. Resolves with its address. */
+/** Starts an HTTP server until the test ends. Resolves with its address. */
 export const listen = async (listener: RequestListener, upgrade?: UpgradeListener): Promise<string> =>
   (await openHttp(listener, upgrade)).url;
 

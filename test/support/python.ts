@@ -7,7 +7,7 @@ export function findPython(module: string): string | null {
       const script = `import sys, ${module}; print(sys.executable)`;
       return execFileSync(program, ["-c", script], { encoding: "utf8", stdio: "pipe" }).trim();
     } catch {
-      // The next one may have it.
+      // The next program may have the module.
     }
   }
   return null;

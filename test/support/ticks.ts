@@ -43,7 +43,7 @@ async function cpuOf(work: () => Promise<unknown>): Promise<number> {
 
 /** The CPU time of `other` as a multiple of the CPU time of `one`. */
 export async function timesOf(one: () => Promise<unknown>, other: () => Promise<unknown>): Promise<number> {
-  // Runs both once, so that V8 has compiled them before they are measured.
+  // Runs both functions once, so that V8 has compiled them before they are measured.
   await one();
   await other();
   return (await cpuOf(other)) / (await cpuOf(one));
