@@ -6,7 +6,10 @@ import { SEVERITIES } from "./observability/severity.ts";
 
 const LEVELS = { info: 30, warn: 40, fatal: 60 };
 
-/** Prints a message for operators: `text` on a terminal, otherwise a JSON line in the format of the log with the message and `fields`. */
+/**
+ * Prints a message for operators. Prints `text` on a terminal, and otherwise a JSON line in the format of the log, with the message and
+ * `fields`.
+ */
 export function printLine(
   level: keyof typeof LEVELS,
   message: string,
@@ -50,13 +53,13 @@ export const checkConfig = (): number =>
     return "ok\n";
   });
 
-/** Prints the schema, or with `print-subgraph` the subgraph. Returns the exit code. */
+/** Prints the schema or, with the option `print-subgraph`, the subgraph. Returns the exit code. */
 export const printSchema = (option: string): number => {
   const print = option === "print-subgraph" ? printSubgraph : printPlain;
   return printed((environment) => print(schemaFor(readTypeNames(environment))));
 };
 
-/** Wildcard addresses. A local browser can open 127.0.0.1 instead. */
+/** Wildcard addresses. A browser on this machine can open 127.0.0.1 instead. */
 const ALL_ADDRESSES = new Set(["0.0.0.0", "::"]);
 
 /** Prints where the gateway listens, and with the demo how to sign in. */

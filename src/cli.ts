@@ -44,8 +44,8 @@ function readOption(): string | undefined {
 }
 
 /**
- * Runs the gateway. V8 reads the size of its young generation only when a process starts. Where Node.js supports it (from 22.15 on, except
- * on Windows), a process with all flags replaces this one. Elsewhere the size is V8's default.
+ * Runs the gateway. V8 reads the size of its young generation only when a process starts. Therefore a process with all flags replaces this
+ * one, if Node.js supports that (from 22.15 on, except on Windows). Otherwise the size is V8's default.
  */
 async function start(): Promise<number> {
   if (process.platform !== "win32") {
@@ -55,7 +55,7 @@ async function start(): Promise<number> {
     const { execve } = process as { readonly execve?: (file: string, args: readonly string[]) => never };
     execve?.call(process, process.execPath, args);
   }
-  // It is too late to change the size of the young generation.
+  // The flags that can still be changed. It is too late for the size of the young generation.
   for (const changed of NODE_FLAGS.slice(2)) setFlagsFromString(changed);
   await import("./main.ts");
   return 0;

@@ -126,7 +126,7 @@ export const warningsOf = (
 export const readTypeNames = ({ TYPE_NAMES, TYPE_NAMES_FILE }: Environment): Renames =>
   readConfig({ TYPE_NAMES, TYPE_NAMES_FILE }).TYPE_NAMES;
 
-/** Requires `DEMO=on` in production: the demo has known passwords and must not start because of a missing setting. */
+/** In production, requires `DEMO=on` for the demo: it has known passwords, and must not start just because a setting is missing. */
 function demoIssues({ UPSTREAM_URL, DEMO, NODE_ENV }: Environment): string[] {
   const mayBeDemo = DEMO === undefined ? NODE_ENV !== "production" : DEMO !== "off";
   if (UPSTREAM_URL !== undefined || mayBeDemo) return [];

@@ -1,4 +1,7 @@
-/** The health of the upstream service as the outcome of a request shows it, for the circuit breaker: `down` counts as an outage, `up` against one. */
+/**
+ * The health of the upstream service that the outcome of a request implies. For the circuit breaker, `down` counts as a failure and `up` as
+ * a success.
+ */
 export type UpstreamHealth = "up" | "down" | "unknown";
 
 interface ErrorCodeRow {
@@ -6,19 +9,19 @@ interface ErrorCodeRow {
   readonly meaning: string;
   /** HTTP status of a response that contains only this error. GraphQL results with `data` are 200. */
   readonly status: number;
-  /** The health of the upstream service that the error shows; absent if the error shows nothing about it. */
+  /** The health of the upstream service that the error implies; absent if it implies nothing. */
   readonly service?: "up" | "down";
   /**
-   * How reads are retried; absent if they are not. `after `Retry-After``: after the pauses that the service requests, as long as they end
-   * before the deadline.
+   * How reads are retried; absent if they are not. With `after `Retry-After``, reads wait for each pause that the service requests, if it
+   * ends before the deadline.
    */
   readonly retry?: "with backoff" | "after `Retry-After`";
   /**
-   * How a batch continues when its list fails with this error. `refused`: the server does not accept the list's parameters. `failed`: the
-   * single reads may still succeed. Absent if the single reads would fail in the same way.
+   * The meaning of this error for a batch whose list fails with it. `refused`: the server does not accept the list's parameters. `failed`:
+   * the single reads may still succeed. Absent if the single reads would fail in the same way.
    */
   readonly batch?: "refused" | "failed";
-  /** Whether the same read may succeed later: subscriptions survive it for a while. */
+  /** Whether the same read may succeed later, so that subscriptions try again for a while. */
   readonly passes?: true;
 }
 
@@ -153,8 +156,8 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
 
 /**
- * An expected error, without a stack. To capture a stack is nearly the whole cost of an error, and an operation may have thousands of them.
- * A stack that nobody has read also keeps the receivers of its calls in memory, such as the body of a response.
+ * An expected error, without a stack. Capturing the stack is nearly the whole cost of an error, and an operation may have thousands of
+ * errors. Until it is read, a stack also keeps the receivers of its calls in memory, such as the body of a response.
  */
 export class StacklessError extends Error {
   constructor(message?: string, cause?: unknown) {
@@ -210,7 +213,10 @@ export class ResponseTooLargeError extends StacklessError {
 export const isTooLarge = (error: unknown): boolean =>
   error instanceof ResponseTooLargeError || (error instanceof GatewayError && isTooLarge(error.cause));
 
-/** The deadline of the caller's request has passed, or would pass before an upstream request can be sent. Shows nothing about the service. */
+/**
+ * The deadline of the caller's request has passed, or would pass before an upstream request can be sent. Implies nothing about the health
+ * of the service.
+ */
 export class DeadlineError extends GatewayError {}
 
 /** The caller closed the connection before the response. */

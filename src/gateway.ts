@@ -35,13 +35,13 @@ export interface GatewaySettings {
   readonly config: Config;
   readonly upstreamUrl: URL;
   readonly log: Log;
-  /** Path below which callers reach the gateway, without `PUBLIC_URL`: `/rungraph`. Empty by default. */
+  /** Path below which callers reach the gateway, such as `/rungraph`, if `PUBLIC_URL` is not set. Empty by default. */
   readonly prefix?: string;
   /** The token with which GraphiQL starts. Only the demo has one. */
   readonly exampleToken?: string;
-  /** The profile if the settings name none. Set by the demo. */
+  /** The profile to use if the settings name none. The demo sets it. */
   readonly profile?: BuiltInName;
-  /** Whether selections are prefetched. Tests switch it off to compare. */
+  /** Whether selections are prefetched. Tests switch prefetching off to compare results. */
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner;

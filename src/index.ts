@@ -54,13 +54,13 @@ type Name =
   | "LIVE_REQUESTS_PER_MINUTE";
 
 /**
- * Settings of a gateway that is mounted in another server. The names and values are those of the environment variables: see docs/settings.md.
- * A setting may also be given as `NAME_FILE`, the path of a file with the value.
+ * Settings of a gateway that is mounted in another server. They have the names and values of the environment variables in docs/settings.md.
+ * Any setting may also be given as `NAME_FILE`, the path of a file with its value.
  */
 export type Settings = { readonly [_ in Name | `${Name}_FILE`]?: string | number | undefined };
 
 export interface GatewayOptions {
-  /** Path below which the server reaches the gateway, such as `/rungraph`. Empty by default: `/graphql`. */
+  /** Path below which the server mounts the gateway, such as `/rungraph`. Empty by default, so that GraphQL is at `/graphql`. */
   readonly prefix?: string;
   /**
    * Receives the log lines of all levels. By default, lines from `LOG_LEVEL` on are written to standard output, as JSON unless the output is
@@ -74,7 +74,7 @@ export interface Gateway {
   /** Answers requests: GraphQL, GraphiQL, downloads, probes and metrics. Answers other paths with 404. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /**
-   * Accepts WebSockets: `server.on("upgrade", gateway.upgrade)`. WebSockets for other paths are left to further listeners of the server. If
+   * Accepts WebSockets: `server.on("upgrade", gateway.upgrade)`. WebSockets for other paths are left to other listeners of the server. If
    * all listeners are gateways, the first one rejects such WebSockets with 404.
    */
   readonly upgrade: (this: unknown, request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -86,8 +86,8 @@ export interface Gateway {
 }
 
 /**
- * Creates a gateway for a server of your own. Without `UPSTREAM_URL`, the embedded demo service is started, in production only with
- * `DEMO: "on"`. Rejects if settings are invalid; the message has a line for each issue.
+ * Creates a gateway for a server of your own. Without `UPSTREAM_URL`, starts the embedded demo service; in production, only with `DEMO:
+ * "on"`. Rejects if settings are invalid; the message has a line for each issue.
  */
 export async function createGateway(settings: Settings = {}, options: GatewayOptions = {}): Promise<Gateway> {
   const { prefix = "" } = options;
@@ -135,12 +135,12 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
   };
 }
 
-/** The path of GraphQL of each gateway, by its listener for `upgrade`. */
+/** The GraphQL path of each gateway, by the gateway's listener for `upgrade`. */
 const graphqlPaths = new WeakMap<object, string>();
 
 /**
- * The listener for `upgrade` that answers a request: the gateway with the path of the request; otherwise the first listener, if all
- * listeners are gateways, so the socket does not stay open.
+ * The listener for `upgrade` that answers a request: the gateway whose path the request has. If there is none and all listeners are
+ * gateways, the first listener answers, so that the socket does not stay open.
  */
 function answererOf(listeners: readonly object[], request: IncomingMessage): object | undefined {
   const path = pathOf(request);

@@ -20,8 +20,8 @@ function onSignal(stop: () => void): void {
 }
 
 /**
- * Calls `stop` when the shell in which npx runs the command has ended. Signals to npx end the shell, but reach the command only if the shell
- * was replaced by the command, which not all shells do.
+ * Calls `stop` when the shell in which npx runs the command has ended. A signal to npx ends that shell. The signal reaches the command
+ * itself only if the shell has replaced itself with the command, which not all shells do.
  */
 function onNpxEnded(stop: () => void): void {
   if (process.env["npm_lifecycle_event"] !== "npx") return;

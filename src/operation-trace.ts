@@ -11,11 +11,11 @@ export type WaitReason = "RATE_LIMIT" | "CONCURRENCY" | "CIRCUIT";
 
 /** An event of a read or command. The order of events matters. */
 type What =
-  /** A command, sent for a response path. */
+  /** A command was sent for a response path. */
   | { readonly kind: "command"; readonly path: ResponsePath | null }
   /**
-   * `open`: a read waits for its response, perhaps after an earlier response that lacked a key. `wait`: the read is queued. `settled`: reads
-   * that depend on the response may follow.
+   * `open`: a read waits for its response, possibly the second one, if the first lacked a key. `wait`: the read is queued. `settled`: the
+   * response has arrived, so dependent reads may follow.
    */
   | { readonly kind: "open" | "wait" | "settled" }
   /** A response path needs the response. `isAhead`: the response is prefetched. */
@@ -57,11 +57,12 @@ export class OperationTrace {
     this.events.push({ traceEntry, at: performance.now(), what });
   }
 
+  /** Whether the operation has sent a request, or would have in a dry run. */
   hasRequests(): boolean {
     return this.events.some(({ what }) => what.kind === "sent");
   }
 
-  /** Returns a function that runs `act` for a response path: reads that `act` starts are attributed to the path. */
+  /** Returns a function that runs `act` for a response path. Reads that `act` starts are attributed to that path. */
   forPath(path: ResponsePath) {
     return <Value>(act: () => Value, isAhead = false): Value => {
       this.current = { path, isAhead };
@@ -82,7 +83,7 @@ export class OperationTrace {
   }
 }
 
-/** The subject of events: an upstream response, shared by all reads of it, or a command. */
+/** The subject of events: a command, or an upstream response with all reads that share it. */
 export class TraceEntry {
   readonly #trace: OperationTrace;
 

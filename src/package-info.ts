@@ -10,7 +10,7 @@ const manifest = readFileSync(new URL("package.json", FOLDER), "utf8");
 export const { version } = JSON.parse(manifest) as { readonly version: string };
 
 /**
- * Flags of Node with which the gateway runs. Short-lived objects are collected less often, and long-lived objects earlier: see
+ * Flags of Node with which the gateway runs. With them, V8 collects short-lived objects less often and long-lived objects earlier: see
  * docs/operations.md. Without `--no-allocation-site-pretenuring`, V8 allocates some objects of requests in the old generation, where they
  * keep all referenced objects until the next full collection, so that collections of the young generation take twice as long. Without
  * `--no-minor-gc-task`, V8 collects the young generation as soon as four fifths of its space are used.

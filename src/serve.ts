@@ -13,9 +13,9 @@ import {
 } from "./http/server.ts";
 
 /*
- * The shutdown begins with refusing new connections, so that a load balancer sends the request elsewhere, whatever its method. Requests on
- * connections that the load balancer has kept open are served, and answered with `connection: close`, because it would not repeat a POST.
- * Idle connections are closed, and subscriptions are ended, only after new connections have been refused for a while: the clients of
+ * The shutdown first refuses new connections, so that a load balancer sends their requests elsewhere, even a POST. Requests on connections
+ * that the load balancer has kept open are still served, and answered with `connection: close`: there, a load balancer would not repeat a
+ * POST. Idle connections are closed, and subscriptions are ended, only after new connections have been refused for a while: the clients of
  * subscriptions connect again immediately, and must reach another replica.
  */
 
@@ -32,12 +32,12 @@ export async function serve(options: GatewaySettings) {
   // Without an address Node listens on `::`, which includes IPv4, or on 0.0.0.0 if the kernel has no IPv6.
   server.listen(config.PORT, config.HOST === "::" ? undefined : config.HOST);
   await once(server, "listening");
-  // Later errors concern single connections that could not be accepted.
+  // From now on, errors concern single connections that could not be accepted.
   server.on("error", (error) => log.error({ code: systemCodeOf(error) }, "a connection was not accepted"));
   // Safe: a server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;
 
-  /** Stops accepting connections, completes requests in flight, and resolves when none is left. */
+  /** Stops accepting connections, completes requests in flight, and resolves when no request is left. */
   const drain = async (): Promise<void> => {
     gateway.announceEnd();
     const { DRAIN_TIMEOUT_MS } = config;

@@ -7,7 +7,10 @@ import type { Profile } from "./rest/api/profile.ts";
 import { resolveProfile } from "./rest/api/server.ts";
 import type { RequestFormat } from "./rest/client/request.ts";
 
-/** The upstream server with its capabilities, the format of its requests, and the details that callers see. */
+/**
+ * Derives the configuration of the upstream service: the server with its capabilities, the format of its requests, and the details that
+ * callers see.
+ */
 export function toUpstreamConfig(config: Config, fallback: Profile, upstreamUrl: URL) {
   const server = resolveProfile(config.UPSTREAM_PROFILE ?? fallback);
   const { profile, override, limits } = server;
@@ -37,7 +40,7 @@ export function toUpstreamConfig(config: Config, fallback: Profile, upstreamUrl:
   return { server, requestFormat, details };
 }
 
-/** Shorter words of a header, in characters, are not treated as secrets, because they occur in messages by chance. */
+/** Words of a header that are shorter than this, in characters, are not treated as secrets, because they occur in messages by chance. */
 const MIN_SECRET_LENGTH = 8;
 
 const secretWordsOf = (value: string): string[] =>

@@ -8,8 +8,8 @@ export interface MemoryAccount {
 export const EMPTY: Buffer = Buffer.alloc(0);
 
 /**
- * A chunk costs a microsecond or two, however short it is. A body may have one chunk for each 16 bytes, and 10,000 more: Node can read
- * that many one-byte chunks before the gateway can stop it.
+ * A chunk costs one or two microseconds, however short it is. A body may therefore have only one chunk per 16 bytes, plus 10,000: Node can
+ * read that many one-byte chunks before the gateway can stop it.
  */
 const MAX_SHORT_CHUNKS = 10_000;
 const SHORT_CHUNK_BYTES = 16;
@@ -20,26 +20,27 @@ export const IN_SHORT_CHUNKS = `in more than ${MAX_SHORT_CHUNKS} chunks of fewer
 const MAX_BLOCK_BYTES = 1024 * 1024;
 
 /**
- * A growing byte buffer with a limit. With `all` it holds up to `size` bytes; with `last` it discards old bytes and holds at least the
- * last `size` bytes, at most twice as many. Every chunk is copied if there are several, because a chunk can be a small view of a large
- * buffer. The bytes are in blocks: memory that doubles would leave three times the bytes to the garbage collector, uncharged.
+ * A growing byte buffer with a limit. With `all`, it holds up to `size` bytes. With `last`, it discards old bytes, and holds at least the
+ * last `size` bytes and at most twice as many. If there are several chunks, each is copied, because a chunk can be a small view of a large
+ * buffer. The bytes are stored in blocks. A buffer that doubles its size would leave up to three times the bytes to the garbage collector,
+ * uncharged.
  */
 export class BoundedBuffer {
-  /** Number of bytes that were added (`total`), and that the buffer holds (`length`). */
+  /** Number of bytes that were added. `length`: number of bytes that the buffer holds. */
   total = 0;
   length = 0;
   #chunks = 0;
   readonly #size: number;
   readonly #account: MemoryAccount | null;
   readonly #retained: "all" | "last";
-  /** All but the last one are full. */
+  /** The blocks. All except the last one are full. */
   #blocks: Buffer[] = [];
   /** Number of bytes in the last block. */
   #filled = 0;
-  /** A discarded block, for the next bytes. */
+  /** A discarded block, which is reused for the next bytes. */
   #spare = EMPTY;
 
-  /** `account` is null if the caller of the constructor charges the bytes itself. */
+  /** `account` is null if the code that creates the buffer charges the bytes. */
   constructor(size: number, account: MemoryAccount | null, retained: "all" | "last" = "all") {
     this.#size = size;
     this.#account = account;
@@ -53,7 +54,7 @@ export class BoundedBuffer {
     this.#chunks++;
     if (this.#retained === "all" && this.total > this.#size) throw new ResponseTooLargeError(this.#size);
     this.#account?.chargeMemory(Math.min(this.total, 2 * this.#size) - kept);
-    // Only its last bytes are kept.
+    // The chunk alone is longer than `size`, so only its last bytes are kept.
     if (chunk.length > this.#size) return this.#begin(chunk.subarray(-this.#size));
     const [first] = this.#blocks;
     if (!first) return this.#begin(chunk);
@@ -72,7 +73,7 @@ export class BoundedBuffer {
     this.#filled = this.length = chunk.length;
   }
 
-  /** Copies a chunk into the last block and a new one. `room`: minimum bytes of the first block. */
+  /** Copies a chunk into the last block and, if it does not fit, a new block. `room`: minimum size of the new block. */
   #copy(chunk: Buffer, room: number): void {
     const last = this.#blocks.at(-1) ?? EMPTY;
     const copied = chunk.copy(last, this.#filled);

@@ -5,16 +5,16 @@ import { ownCopy } from "../util/own-copy.ts";
 /** `verified` for ten minutes after the upstream service has accepted the token; `anonymous` without a token; otherwise `unverified`. */
 export type Verification = "verified" | "unverified" | "anonymous";
 
-/** How long a token counts as accepted after the last response that shows it, in milliseconds. */
+/** How long a token counts as accepted after the last response which shows that it is, in milliseconds. */
 const VERIFIED_MS = 600_000;
 
-/** How long a caller is remembered after its last request, and how often expired callers are removed, in milliseconds. */
+/** How long a caller is remembered after its last request, in milliseconds. `FORGET_MS`: how often expired callers are removed. */
 const CALLER_TTL_MS = 600_000;
 const FORGET_MS = 60_000;
 
 /**
- * Upper bounds on remembered callers, for verified callers and for all others: their number, and the total length of their tokens, each
- * of which may have 16 kB. A caller that was forgotten starts with empty state.
+ * Upper bounds on remembered callers, once for verified callers and once for all others: their number, and the total length of their
+ * tokens, because a token may have 16 kB. A caller that was forgotten starts with empty state.
  */
 const REMEMBERED_CALLERS = {
   max: 10_000,
@@ -30,7 +30,7 @@ export class Caller {
   readonly key: string;
   /** The anonymous caller at the same address: the caller itself if it has no token. */
   readonly addressCaller: Caller;
-  /** Changed by `CallerRegistry.move` alone. */
+  /** Only `CallerRegistry.move` changes it. */
   verification: Verification;
   /** Usage of each quota, by the index of the quota. */
   readonly counts: number[] = [];
@@ -38,13 +38,13 @@ export class Caller {
   readonly attachments: unknown[] = [];
   /** Time of its last request, by `performance.now()`. */
   usedAt = 0;
-  /** How often the upstream service has stopped accepting the token. Afterwards the token may belong to another user. */
+  /** How often the upstream service has stopped accepting the token. After each time, the token may belong to another user. */
   revocations = 0;
   readonly #callers: CallerRegistry;
   /** The time until which the token counts as accepted, by `performance.now()`. */
   verifiedUntil = 0;
 
-  /** Called by `CallerRegistry` alone. */
+  /** Only `CallerRegistry` creates callers. */
   constructor(callers: CallerRegistry, token: string | null, key: string, addressCaller: Caller | null) {
     this.#callers = callers;
     this.token = token;
@@ -80,13 +80,15 @@ export interface PerCaller<State> {
   readonly find: (caller: Caller) => State | undefined;
 }
 
-/** The limit that is reached: of the caller, of the unverified callers at its address, of all unverified callers, or the total. */
+/**
+ * The limit that is reached: of the caller, of the unverified callers at its address, of all unverified callers, or of the whole gateway.
+ */
 export type ExceededLimit = "caller" | "address" | "unverified" | "gateway";
 
 export interface QuotaLimits {
   readonly total: number;
   readonly perCaller: number;
-  /** Limits of unverified and anonymous callers: of all such callers at one address, and of all such callers. */
+  /** Limit of all unverified and anonymous callers at one address together. `unverified`: limit of all such callers together. */
   readonly perAddress?: number;
   readonly unverified?: number;
 }
@@ -99,7 +101,7 @@ export class Quota {
   #unverifiedTotal = 0;
   readonly #activeCallers = new Set<Caller>();
 
-  /** Called by `CallerRegistry.quota`. */
+  /** Only `CallerRegistry.quota` creates quotas. */
   constructor(index: number, { total, perCaller, perAddress, unverified }: QuotaLimits) {
     this.#index = index;
     this.#limits = {
@@ -115,7 +117,7 @@ export class Quota {
     return caller.counts[this.#index] ?? 0;
   }
 
-  /** The limit that one more unit would exceed; null if none. */
+  /** The limit that one more unit would exceed; null if there is none. */
   exceededBy(caller: Caller): ExceededLimit | null {
     const { perCaller, perAddress, unverified } = this.#limits;
     const { verification } = caller;
@@ -138,7 +140,10 @@ export class Quota {
     if (caller.verification !== "verified") this.addToUnverified(caller, amount);
   }
 
-  /** Counts usage of an unverified caller also for its address. Also called when the verification of a caller changes. */
+  /**
+   * Counts usage towards the total of unverified callers, and towards the address of the caller. Also called when the verification of a
+   * caller changes.
+   */
   addToUnverified(caller: Caller, amount: number): void {
     this.#unverifiedTotal += amount;
     if (caller.addressCaller !== caller) this.#change(caller.addressCaller, amount);
@@ -167,14 +172,14 @@ export class CallerRegistry {
   #nextSlot = 0;
   #forgotAt = 0;
 
-  /** Processes with the same salt have the same keys for callers. With the default, keys mean nothing outside of this process. */
+  /** Processes with the same salt have the same keys for callers. With the default salt, keys mean nothing outside this process. */
   constructor(salt = randomBytes(16).toString("hex")) {
     this.#salt = salt;
   }
 
   /** Returns the caller with this token, or the anonymous caller at this address. */
   of(token: string | null, address: string): Caller {
-    // No token contains a line end.
+    // The line end keeps addresses apart from tokens, because no token contains one.
     const at = this.#find(`\n${address}`, (key) => new Caller(this, null, `at ${key.slice(1)}`, null));
     const caller = token === null ? at : this.withToken(token, at);
     const now = performance.now();
@@ -184,7 +189,7 @@ export class CallerRegistry {
     return caller;
   }
 
-  /** Returns the caller with a token. While unverified, it is billed to the address of its first request. */
+  /** Returns the caller with a token. While the caller is unverified, it is billed to the address of its first request. */
   withToken(token: string, at: Caller): Caller {
     const create = (own: string) =>
       new Caller(this, own, hash("sha256", `${this.#salt} ${own}`, "base64url"), at);
@@ -193,7 +198,7 @@ export class CallerRegistry {
     return caller;
   }
 
-  /** Adds a slot for state to every caller. `create` is called when the state of a caller is first used. */
+  /** Adds state to every caller. `create` is called when the state of a caller is first used. */
   perCaller<State extends {}>(create: (caller: Caller) => State): PerCaller<State> {
     const index = this.#nextSlot++;
     return {

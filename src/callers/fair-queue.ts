@@ -1,7 +1,7 @@
 import type { Caller, CallerRegistry, PerCaller } from "./callers.ts";
 import { type Link, LinkedList } from "../util/linked-list.ts";
 
-/** Items with a higher priority go first. The priority of a read is the number of result positions that wait for it. */
+/** Items with a higher priority go first. The priority of a read is the number of positions in the result that wait for it. */
 export interface Prioritized {
   readonly priority: number;
 }
@@ -9,11 +9,17 @@ export interface Prioritized {
 interface FairQueueOptions {
   /** Maximum running items of the queue and its child queues. The value may change; a lower value interrupts no running item. */
   readonly concurrency?: () => number;
-  /** The guaranteed share: the part of the concurrency that is reserved for child queues with fewer running items than this number. */
+  /** Part of the concurrency that is reserved for child queues with fewer running items than this number. */
   readonly guaranteed?: () => number;
-  /** How many items may start beyond a concurrency that was reduced, for child queues with fewer running items than `guaranteed`. */
+  /**
+   * How many items may start beyond a concurrency that was reduced. Only child queues with fewer running items than `guaranteed` may use
+   * this.
+   */
   readonly burst?: () => number;
-  /** Cost charged for each item: a queue with cost 3 is served once for every three items of a sibling with cost 1. 0: only time is charged. */
+  /**
+   * Cost charged for each item: a queue with cost 3 is served once for every three items of a sibling with cost 1. With 0, only time is
+   * charged.
+   */
   readonly cost?: number | undefined;
 }
 
@@ -35,7 +41,7 @@ export class FairQueue<Item extends Prioritized> {
   #readyChildren: LinkedList<FairQueue<Item>> | null = null;
   /** Link of this queue in `#readyChildren` of the parent; null while this queue is not ready. */
   #readyLink: Link<FairQueue<Item>> | null = null;
-  /** Time and cost charged to this queue. A queue that was idle starts level with its siblings: idle time earns no credit. */
+  /** Time and cost charged to this queue. A queue that was idle starts level with its siblings, so idle time earns no credit. */
   #served = 0;
   /** `#served` of the child that was served last. */
   #lastServed = 0;
@@ -85,7 +91,7 @@ export class FairQueue<Item extends Prioritized> {
     return this.#items.length > 0 || this.#nextReady() !== null;
   }
 
-  /** Whether one more item may run: any item, or only an item of a child queue with few running items. */
+  /** Whether one more item may run. It may have to be an item of a child queue with few running items. */
   #hasRoom(): boolean {
     return this.running < this.#concurrency() || this.#excess < this.#burst();
   }
@@ -152,7 +158,7 @@ export class FairQueue<Item extends Prioritized> {
     return next.dequeue();
   }
 
-  /** Charges the time that an item took to this queue and its parents. */
+  /** Charges the queue and its parents for the time that an item took. */
   charge(ms: number): void {
     this.#served += ms;
     const parent = this.#parent;

@@ -3,10 +3,15 @@ import type { CallerRegistry, Quota } from "./callers.ts";
 import { GatewayError } from "../errors.ts";
 import type { RequestScope } from "./request-scope.ts";
 
-/** The limit for all callers, as a multiple of the limit for one caller. Above it, a caller that uses more than an equal share is rejected. */
+/**
+ * The limit for all callers, as a multiple of the limit for one caller. Above it, a caller that uses more than an equal share is rejected.
+ */
 const TOTAL_FACTOR = 4;
 
-/** The budget counts bytes of JSON. A value parsed from ordinary JSON takes at most this many bytes of heap for each byte of JSON. */
+/**
+ * The unit of the budget is one byte of JSON. A value parsed from ordinary JSON takes at most this many bytes of heap for each byte of
+ * JSON.
+ */
 export const HEAP_BYTES_PER_CHARGED_BYTE = 2;
 
 /** Upper bounds for all callers and for one caller, as parts of the heap limit. */
@@ -28,12 +33,15 @@ export class MemoryBudget {
     this.quota = callers.quota({ total: this.maxTotal, perCaller: this.maxBytes });
   }
 
-  /** Opens a reservation, which is released when the scope ends. */
+  /** Opens a reservation. It is released when the scope ends. */
   open(scope: RequestScope): MemoryReservation {
     return new MemoryReservation(this, scope);
   }
 
-  /** Charges bytes until the scope ends. Up to `least` bytes it charges nothing and returns null. Throws `GatewayError` above the limit. */
+  /**
+   * Charges bytes until the scope ends. For `least` bytes or fewer, charges nothing and returns null. Throws `GatewayError` above the
+   * limit.
+   */
   charge(scope: RequestScope, bytes: number, least = MIN_CHARGED_BYTES): MemoryReservation | null {
     if (bytes <= least) return null;
     const reservation = this.open(scope);
@@ -42,10 +50,13 @@ export class MemoryBudget {
   }
 }
 
-/** Smaller amounts are not charged, in bytes. */
+/** Amounts up to this are not charged, in bytes. */
 const MIN_CHARGED_BYTES = 32_768;
 
-/** Upper bounds of heap size, in bytes: a value without its characters (`{}` in its slot), a property name, and a name that is an index. */
+/**
+ * Upper bounds for heap sizes, in bytes: of a value without its characters (such as `{}` with its slot), of a property name, and of a name
+ * that is an index.
+ */
 const [VALUE_BYTES, NAME_BYTES, INDEX_BYTES] = [64, 112, 304];
 const WIDE = /[^\0-\u00FF]/;
 const INDEX_NAME = /^\d{1,10}$/;
@@ -96,7 +107,7 @@ export class MemoryReservation {
     this.#own = 0;
   }
 
-  /** Charges bytes that may outlast the scope, until any scope of the caller releases them. */
+  /** Charges bytes that may outlive the scope. They stay charged until any scope of the caller releases them. */
   chargeShared(bytes: number): void {
     this.#all.quota.add(this.#scope.caller, bytes);
     this.checkLimit();

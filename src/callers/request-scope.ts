@@ -4,9 +4,9 @@ import type { Caller } from "./callers.ts";
 export interface Identity {
   readonly caller: Caller;
   readonly requestId: string;
-  /** The caller's headers `traceparent` and, if any, `tracestate`; null when the first is missing or invalid. */
+  /** The caller's headers `traceparent` and, if present, `tracestate`; null if `traceparent` is missing or invalid. */
   readonly trace: Readonly<Record<string, string>> | null;
-  /** The context of the request's span and baggage; null unless the request is traced here. */
+  /** The context with the span and the baggage of the request; null unless the gateway traces the request. */
   readonly telemetryContext?: Context | null;
 }
 
@@ -17,7 +17,7 @@ interface HeldPermit {
   /** Allows preemption, which calls `end`. */
   allowPreemption(reason: "unverified", end: () => void): void;
   forbidPreemption(): void;
-  /** Lends the permit to others while its holder waits for a rate limit. */
+  /** Lets other callers use the permit while its holder waits for a rate limit. */
   pause(): void;
   resume(): void;
 }
@@ -35,13 +35,16 @@ export class RequestScope implements Identity {
   readonly caller: Caller;
   readonly requestId: string;
   readonly trace: Identity["trace"];
-  /** Stored here, because an upstream request starts in the asynchronous context of the request that released its connection. */
+  /**
+   * The OpenTelemetry context is stored here, because an upstream request starts in the asynchronous context of whichever request released
+   * its connection.
+   */
   telemetryContext: Context | null;
-  /** When it began, by `performance.now()`. */
+  /** When the scope began, by `performance.now()`. */
   readonly began = performance.now();
   /** Deadline in milliseconds since 1970; infinite for streams. */
   deadline = Number.POSITIVE_INFINITY;
-  /** Number of upstream requests that were sent for it. */
+  /** Number of upstream requests that were sent for this scope. */
   upstreamRequests = 0;
   /** Why the scope has ended; null while it is open. Only the scope changes it. */
   ended: EndReason | null = null;
@@ -70,12 +73,12 @@ export class RequestScope implements Identity {
     this.#timer = isBounded ? setTimeout(() => this.end("deadline"), timeoutMs) : undefined;
   }
 
-  /** The kind of its permit; null without one. */
+  /** The kind of the held permit; null without one. */
   get permitKind(): string | null {
     return this.#permit && this.#permit.kind;
   }
 
-  /** Transfers a permit to the scope, which releases it when it ends, and releases its previous one. */
+  /** Gives the scope a permit, which it releases when it ends. Releases the previous permit. */
   holdPermit(permit: HeldPermit): void {
     this.#permit?.release();
     this.#permit = permit;
@@ -83,7 +86,7 @@ export class RequestScope implements Identity {
     else permit.allowPreemption("unverified", () => this.end("preempted"));
   }
 
-  /** Protects its permit from preemption. */
+  /** Protects the held permit from preemption. */
   forbidPreemption(): void {
     this.#permit?.forbidPreemption();
   }
@@ -93,7 +96,7 @@ export class RequestScope implements Identity {
     this.#permit = null;
   }
 
-  /** Lends its permit to others until `resume` has been called equally often. */
+  /** Lets other callers use the held permit until `resume` has been called as often as `pause`. */
   pause(): void {
     if (++this.#pauses === 1) this.#permit?.pause();
   }

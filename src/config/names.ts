@@ -5,19 +5,19 @@ import { systemCodeOf } from "../errors.ts";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Matches names of the gateway's settings, including settings that were removed in 0.3. A misspelt one could leave the gateway open, or
- * without its service.
+ * Matches names of the gateway's settings, including settings that were removed in 0.3. A misspelt setting could leave the gateway
+ * unprotected, or without its upstream service.
  */
 const OURS =
   /^(?:UPSTREAM|MAX|LIVE|TRUSTED)_|^(?:APQ|RELOAD_INTERVAL_MS|WORKERS|READ_TIMEOUT_MS|(?:DOCUMENT_)?CACHE_BYTES|REDIS_(?:URL|URL_FILE|CA_FILE|PREFIX|TIMEOUT_MS|SHARED_READS))$/i;
 
-/** Matches variables that Kubernetes and Docker add for a service such as `upstream`. They set `UPSTREAM_PORT` to a URL. */
+/** Matches variables that Kubernetes and Docker add for a service with a name such as `upstream`: they set `UPSTREAM_PORT` to a URL. */
 const SERVICE_LINK = /_SERVICE_HOST$|_SERVICE_PORT(?:_|$)|_PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_|$)|$)/;
 
 /**
- * Returns the value of each setting. Any setting may also be given as `NAME_FILE`, the path of a file that contains its value. The name of
- * a setting is never such a path: there is no `UPSTREAM_CA` besides `UPSTREAM_CA_FILE`, and no setting has the name of another with
- * `_FILE`. No issue contains a value, a path or the content of a file.
+ * Returns the value of each setting. Any setting may also be given as `NAME_FILE`, the path of a file that contains its value. These names
+ * never collide with settings: `UPSTREAM_CA_FILE` is a setting itself, so there is no `UPSTREAM_CA`. No issue contains a value, a path or
+ * the content of a file.
  */
 export function readNames(environment: Environment, settings: readonly string[]) {
   // A blank value counts as not set.
@@ -72,13 +72,13 @@ function isOneEditAway(left: string, right: string): boolean {
   return here.length === 2 && here === `${there[1]}${there[0]}` && there.length === 2;
 }
 
-/** The setting with the most similar name, if one is similar. Names are not secret. */
+/** Suggests the setting with the most similar name, if one is similar. Names are not secret. */
 function hintFor(name: string, settings: readonly string[]): string {
   const nearest = mostSimilar(name.toUpperCase(), settings);
   return nearest === null ? "" : `did you mean ${nearest}? Or `;
 }
 
-/** The content of a file without its final newline, or an issue. */
+/** Returns the content of a file without its final newline, or an issue. */
 function readFile(path: string): { readonly text?: string; readonly issue?: string } {
   try {
     const text = readFileSync(path, "utf8").replace(/\r?\n$/, "");

@@ -5,10 +5,10 @@ import { builtInProfile, wholeProfile } from "../rest/api/profiles.ts";
 import { yaml } from "../rest/api/run-config.ts";
 import { readText, refuse } from "./values.ts";
 
-/** Maximum length of a profile, in characters. The parser takes time quadratic in the number of keys of an object. */
+/** Maximum length of a profile, in characters. The time to parse it grows with the square of the number of keys in an object. */
 const MAX_FILE_LENGTH = 32_768;
 
-/** Further issues are only counted. */
+/** Maximum issues that are listed. Further issues are only counted. */
 const MAX_REPORTED_ISSUES = 20;
 
 /** Reads a built-in profile by name, or a profile file by path. Issues do not contain the path, which could leak. */
@@ -27,7 +27,7 @@ function parseProfile(text: string, context: z.RefinementCtx): Profile {
     return refuse(context, `expected at most ${MAX_FILE_LENGTH} characters, got ${text.length}`);
   let written: unknown;
   try {
-    // YAML includes JSON. A warning would print lines of the file.
+    // JSON is also YAML. `logLevel` suppresses warnings, because a warning would print lines of the file.
     written = yaml().parse(text, { logLevel: "error" });
   } catch (error) {
     // The following lines of the message quote the file, which may contain a token.

@@ -10,7 +10,7 @@ import { perSeconds, type RateLimit } from "../util/sliding-window.ts";
 import { RESERVED_HEADERS } from "../rest/api/headers.ts";
 import { isObject } from "../rest/api/record.ts";
 
-// Parsers for the values of settings. No message contains the value, because some are or refer to secrets.
+// Parsers for the values of settings. No message contains a value, because some values are secrets or refer to secrets.
 
 export function refuse(context: z.RefinementCtx, ...messages: readonly string[]): never {
   for (const message of messages) context.addIssue({ code: "custom", message });
@@ -88,7 +88,7 @@ export function readManifest(path: string, context: z.RefinementCtx): TrustedDoc
   return parseManifest(text) ?? refuse(context, "expected a JSON object of hashes and documents");
 }
 
-/** Parses `120/60`, requests in seconds. Null for `off`. */
+/** Parses a rate limit such as `120/60`: 120 requests in 60 seconds. Null for `off`. */
 export const rateLimit = z.string().transform((text, context): RateLimit | null => {
   if (text === "off") return null;
   const [requests = 0, seconds = 0] = (/^(\d{1,6})\/(\d{1,4})$/.exec(text) ?? []).slice(1).map(Number);

@@ -28,7 +28,10 @@ export function createCoordinates(schema: GraphQLSchema, which: CountedFields): 
   };
 }
 
-/** Returns the coordinates of an operation's selected fields, such as `Experiment.status`. Reads each selection once, also in fragments. */
+/**
+ * Returns the coordinates of an operation's selected fields, such as `Experiment.status`. Visits each selection once, even in fragments
+ * that are spread several times.
+ */
 function coordinatesIn(
   schema: GraphQLSchema,
   which: CountedFields,

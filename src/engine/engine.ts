@@ -52,7 +52,7 @@ export interface OperationDetails {
   /** The distinct codes of the errors of the operation. */
   codes: readonly string[];
   readonly failed: FailedPath[];
-  /** Fields that the operation selects. Absent until its document is found valid. */
+  /** The fields that the operation selects; absent until its document is found valid. */
   selected?: SelectedFields;
 }
 
@@ -70,7 +70,7 @@ export interface ExecutionArgs extends EventExecution {
 interface RunOptions {
   /** Whether mutations are rejected, as for GET. */
   readonly isReadOnly: boolean;
-  /** Maximum size of the result, in bytes, when it is less than for other requests. */
+  /** Maximum size of the result, in bytes, if it is lower than the usual limit. */
   readonly maxBytes?: number;
   /** Whether the result may be delivered incrementally. By default `@defer` and `@stream` have no effect. */
   readonly isIncremental?: boolean;
@@ -111,7 +111,7 @@ export function createEngine(settings: EngineSettings) {
   const documents = createDocuments(settings);
   const textOf = settings.trusted
     ? trustedDocuments(settings.trusted)
-    : // A quarter of the cache size is added for the texts of persisted queries.
+    : // The texts of persisted queries may take a quarter of the cache size in addition.
       persistedDocuments(Math.ceil(settings.cacheBytes / 4));
 
   /** Runs work of a request in a time slice of its caller. Rejects if the request has ended by then. */
@@ -131,7 +131,7 @@ export function createEngine(settings: EngineSettings) {
   const parse = (text: string, scope: RequestScope): Promise<PreparedDocument> =>
     runScheduled(scope, () => documents.known(text) ?? documents.parse(text));
 
-  /** Parses and validates a document that is not cached, in two scheduled tasks: validation takes up to 20 ms. */
+  /** Parses and validates a document that is not cached. Uses two scheduled tasks, because validation takes up to 20 ms. */
   const prepareDocument = async (
     text: string,
     params: OperationParams,
@@ -174,8 +174,8 @@ export function createEngine(settings: EngineSettings) {
   };
 
   /**
-   * Charges the memory of a plan to its caller: for a cached document, the actual size if it is above `SHARED_BYTES`; otherwise an upper
-   * bound for the plan, plus `besides` bytes.
+   * Charges the memory of a plan to its caller. For a cached document, charges its actual size if that is above `SHARED_BYTES`. For any
+   * other, charges an upper bound for the plan, plus `besides` bytes.
    */
   const chargePlan = (
     scope: RequestScope,
@@ -261,8 +261,8 @@ export function createEngine(settings: EngineSettings) {
       }
     },
     /**
-     * Parses the document of a request that is handled by the type of its operation. Returns null when there is no such operation; then
-     * `run` reports the error.
+     * Parses the document of a request, for transports that handle requests by the type of their operation. Resolves with null if the
+     * document is invalid or lacks the operation. `run` then reports the error.
      */
     parse: async (params: OperationParams, scope: RequestScope): Promise<ParsedRequest | null> => {
       try {
@@ -336,7 +336,7 @@ function resultOfStopped({ operation }: Plan, reason: unknown): ExecutionResult 
     : { errors: [stopError(reason)] };
 }
 
-/** The error behavior by the parameter `onError` of a request. Throws when the parameter has another value. */
+/** The error behavior that the parameter `onError` of a request names. Throws if the parameter has any other value. */
 function errorBehaviorOf(onError: string): ErrorBehavior {
   if (onError === "NULL" || onError === "PROPAGATE" || onError === "HALT") return onError;
   throw rejection("onError: expected one of NULL, PROPAGATE, HALT", "BAD_REQUEST");

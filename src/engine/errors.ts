@@ -16,7 +16,7 @@ import { locationsOf } from "./documents/parse.ts";
 export type OnUnexpected = (error: unknown, path: GraphQLError["path"]) => void;
 
 /**
- * Converts any error to the one that callers see; nothing else does. Errors of unknown classes are masked in every
+ * Converts any error to the error that callers see. It is the only place that does so. Errors of unknown classes are masked in every
  * NODE_ENV, because their message, stack and cause can name hosts and paths.
  */
 export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQLError {
@@ -29,7 +29,7 @@ export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQL
   if (cause instanceof GatewayError) {
     const { paths } = located?.extensions ?? {};
     const [selected] = located?.nodes ?? [];
-    // The server lacks an endpoint, which does not name the field.
+    // The error names only the endpoint that the server lacks, so the field is added.
     const isNamed = cause.code === "CAPABILITY_UNAVAILABLE" && selected?.kind === Kind.FIELD;
     const message = isNamed ? `${selected.name.value}: ${cause.message}` : cause.message;
     return convert(message, { code: cause.code, ...cause.details, ...(paths ? { paths } : {}) });
@@ -53,9 +53,9 @@ const withoutMiddle = (message: string): string =>
   message.length <= 2 * MAX_END ? message : `${message.slice(0, MAX_END)} … ${message.slice(-MAX_END)}`;
 
 /**
- * Removes values from GraphQL's own messages, which repeat invalid input, even a password. Keeps the location and the expected type, and
- * also the value if a number was expected and given. The value of a variable may have any length and content, so it is found by the text
- * around it, without a regular expression.
+ * Removes values from GraphQL's own messages, which repeat invalid input, even a password. Keeps the location, the expected type, and
+ * numbers where a number was expected. The value of a variable may have any length and content, so it is found by the text around it,
+ * without a regular expression.
  */
 function withoutValues({ message, originalError }: GraphQLError): string {
   const reason = originalError?.message;
@@ -71,7 +71,7 @@ function withoutValues({ message, originalError }: GraphQLError): string {
 
 const GOT = " got invalid value ";
 
-/** Beginnings of messages that repeat a value after the beginning. */
+/** Match the beginnings of messages that then repeat a value. */
 const BEFORE_VALUES = [
   /^String cannot represent a non string value(?=:)/,
   /^(?:Enum "\w+"|\w+) cannot represent [^:]*(?=: *["{[])/,
@@ -92,7 +92,7 @@ function withoutValue(whole: string): string {
 const FORWARD =
   "Lists go forward: for the last items, turn the `direction` of `order` where a list has it; a log has `tailLines`.";
 
-/** The error of a document as callers see it, with the given code and its status unless the error has its own. */
+/** The error of a document as callers see it. It has the given code and the status of that code, unless the error has its own. */
 export const documentError = (error: GraphQLError, code: ErrorCode): GraphQLError =>
   at(error, withoutValues(error), {
     code,
@@ -120,7 +120,7 @@ function at(
 export interface FailedPath {
   /** `GET {owner}/{project}/experiments/{id}/`: the template of the upstream path. For a bug of the gateway, the path of the field. */
   readonly at: string;
-  /** HTTP status of the upstream response. The error code if that status is not a failure. */
+  /** HTTP status of the upstream response, or the error code if that status is not a failure. */
   readonly outcome: string;
   count: number;
 }
@@ -157,7 +157,7 @@ export function recordErrors(
 
 /**
  * The errors of a mutation that HALT has ended, as callers see them. `first` is the first error before its conversion. If it is inside the
- * result of a root field, the command of that field was executed although the result does not show it: then the outcome is unknown.
+ * result of a root field, the command of that field was executed although the result does not show it. The outcome is then unknown.
  */
 export const withOutcome = (errors: readonly GraphQLError[], first: GraphQLError): GraphQLError[] =>
   errors.map((error) =>
@@ -174,7 +174,7 @@ export const tooLarge = (
   code: "OPERATION_TOO_LARGE" | "OPERATION_TOO_DEEP" = "OPERATION_TOO_LARGE",
 ): GraphQLError => rejection(message, code, { spec: true });
 
-/** The error of an operation that was stopped by its meter. */
+/** Creates the error of an operation that its meter has stopped. */
 export const stopError = (reason: unknown, extensions: GraphQLErrorExtensions = {}): GraphQLError =>
   reason instanceof GraphQLError
     ? withExtensions(reason, extensions)
@@ -193,8 +193,8 @@ const DRY_RUN_CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
 ]);
 
 /**
- * The result of a dry run: without data, and without the errors that made-up records may have caused. Without requests
- * there are no such records, and all errors remain.
+ * Removes the data from the result of a dry run, and the errors that made-up records may have caused. If the operation sent no requests,
+ * it read no such records, and all errors remain.
  */
 export function withoutData(
   { errors = [], ...result }: ExecutionResult,

@@ -1,6 +1,6 @@
 /*
- * Metadata in a field's `extensions`, read by the plan and the limits. The engine depends neither on REST nor on
- * records, so the types here are loose; the schema code that declares fields checks them.
+ * Metadata in a field's `extensions`, read by the plan and the limits. The types here are loose, because the engine depends neither on REST
+ * nor on records. The schema code that declares fields checks them.
  */
 
 /** Whether a path of fields is selected: `isSelected("nodes", "metrics")`. */
@@ -64,8 +64,8 @@ export interface LoadedRecord {
 }
 
 /**
- * The value of a field that is computed in a time slice of the operation. Promises of many fields can be resolved in one slice, and what
- * they compute themselves would run as microtasks without a pause.
+ * The value of a field that is computed later, in a time slice of the operation. If many promises resolve in one slice, computations in
+ * their callbacks would run as microtasks without a pause.
  */
 export class LazyValue {
   readonly compute: () => unknown;
@@ -92,7 +92,10 @@ export interface FieldExtensions {
 
 /** Metadata in the `extensions` of an argument or an input field. */
 export interface InputExtensions {
-  /** Whether its value is a secret, such as a password. GraphiQL neither stores nor shares documents with the field that takes it. */
+  /**
+   * Whether the value is a secret, such as a password. GraphiQL neither stores nor shares documents that select a field with such an
+   * argument.
+   */
   readonly isSecret?: boolean;
 }
 

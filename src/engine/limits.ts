@@ -66,21 +66,21 @@ export function appliesTo(
 }
 
 export interface OperationLimits {
-  /** Maximum depth of fields; introspection is exempt. */
+  /** Maximum nesting of fields. Introspection is exempt. */
   readonly depth: number;
   readonly tokens: number;
   readonly mutationFields: number;
 }
 
 /*
- * Validation compares fields with the same response name in pairs, with their arguments and selections, and also fragments.
- * graphql-js gives up after 100 ms of it; with both limited it takes 20 ms at most.
+ * Validation compares fields with the same response name in pairs, with their arguments and selections, and compares fragments in pairs as
+ * well. graphql-js aborts it after 100 ms. With the limits below it takes at most 20 ms.
  */
 
 /** Maximum fields with the same response name that have arguments or selections. */
 const MAX_REPEATS = 150;
 
-/** Maximum names of fragments, whether defined or spread, and maximum operations, because each operation may use all fragments. */
+/** Maximum number of fragment names, whether defined or spread. Operations are limited too, because each may use all fragments. */
 const MAX_FRAGMENTS = 100;
 const MAX_OPERATIONS = 100;
 
@@ -91,7 +91,7 @@ export function parseBounded(text: string, schema: GraphQLSchema, limits: Operat
     checkDocument(document, schema, limits);
     return document;
   } catch (error) {
-    // The parser recurses for each bracket, so deep nesting overflows the stack.
+    // The parser recurses at each bracket, so deep nesting overflows the stack.
     if (error instanceof RangeError)
       throw tooLarge("Expected a document that is nested less deeply.", "OPERATION_TOO_DEEP");
     if (!(error instanceof GraphQLError)) throw error;
@@ -166,7 +166,7 @@ function checkRoot(
 ): void {
   const { operation: type } = operation;
   const nodes = rootNodesOf(operation, fragments);
-  // A rule of the specification of September 2025. The validation of graphql-js 16 throws on such a document.
+  // The specification of September 2025 has this rule. Without it, the validation of graphql-js 16 would throw on such a document.
   if (type === "subscription" && nodes.some(isConditional))
     throw new GraphQLError("Expected no @skip or @include at the root of a subscription.", {
       nodes: operation,
@@ -191,15 +191,15 @@ const isConditional = ({ directives = [] }: SelectionNode): boolean =>
 const isDeferred = ({ directives = [] }: SelectionNode): boolean =>
   directives.some(({ name }) => name.value === "defer");
 
-/** Sizes of operations whose size depends on no variable. */
+/** The sizes of operations whose size depends on no variable. */
 const sizes = new WeakMap<OperationDefinitionNode, number>();
 
 /**
- * Counts the fields that an operation selects with its fragments expanded, each multiplied by the length of the list arguments
- * above the field. A fragment with `@defer` counts one more. Fields with `@skip` or `@include` count, and so do fields of introspection.
- * The lengths of upstream lists are unknown and do not count. With `variables: null` it counts the fields of the plan, for all possible
- * types. Own code: cost packages (graphql-cost-analysis, graphql-armor-cost-limit) walk a fragment again at each spread, which is exactly
- * the attack.
+ * Counts the fields that an operation selects with its fragments expanded, each multiplied by the length of the list arguments above the
+ * field. A fragment with `@defer` counts as one more field. Fields with `@skip` or `@include` are counted, and so are fields of
+ * introspection. The lengths of upstream lists are unknown and are not considered. With `variables: null` it counts the fields of the plan,
+ * for all possible types. Own code: cost packages (graphql-cost-analysis, graphql-armor-cost-limit) walk a fragment again at each spread,
+ * which is exactly the attack.
  */
 export function sizeOfSelection(
   schema: GraphQLSchema,
@@ -239,16 +239,16 @@ export function sizeOfSelection(
     if (!selectionSet || !field) return 1;
     const named = getNamedType(field.type);
     const types = isAbstractType(named) ? schema.getPossibleTypes(named) : isObjectType(named) ? [named] : [];
-    // An item has one of the possible types, so the most expensive type counts. A plan may be compiled for all types.
+    // An item has one of the possible types, so the most expensive type counts. A plan may be compiled for all types, so all types count.
     const all = types.map((type) => sizeOfSet(selectionSet, type));
     const largest = variables ? Math.max(0, ...all) : all.reduce((sum, each) => sum + each, 0);
     const items = itemsOf(node, field);
     return 1 + (items === null ? largest : items * (1 + largest));
   };
 
-  /** The number of items by the `itemsOf` argument; null without such an argument. */
+  /** The number of items, from the argument that `itemsOf` names; null without such an argument. */
   const itemsOf = (node: FieldNode, field: GraphQLField<unknown, unknown>): number | null => {
-    // Safe: the declaration of the field has written its extensions.
+    // Safe: the declaration of the field sets these extensions.
     const { itemsOf: name } = field.extensions as FieldExtensions;
     const value = variables && node.arguments?.find((argument) => argument.name.value === name)?.value;
     // The factor is at least one, because zero times the infinite size of a recursive fragment would be NaN.

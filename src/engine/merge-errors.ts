@@ -27,9 +27,9 @@ export function separateNames(schema: GraphQLSchema, { operation, fragments }: P
 }
 
 /**
- * Merges the errors of one failure into one error, however many positions of the result are null because of the failure. Errors below the
- * root fields `separate` are not merged. The path of a merged error is the first of the positions; `extensions.paths` lists all of them if
- * there are several.
+ * Merges the errors of one failure into one error, no matter how many positions of the result are null because of it. Errors below the root
+ * fields `separate` are not merged. The path of a merged error is the first of these positions. If there are several, `extensions.paths`
+ * lists all of them.
  */
 export function mergeErrors(
   { errors, data }: { readonly errors: readonly GraphQLError[]; readonly data?: unknown },
@@ -47,7 +47,7 @@ export function mergeErrors(
     const { code, details } = originalError;
     const { reference } = details;
     const isSeparate = separate.has(String(path[0]));
-    // Each field that refers to a missing record fails again.
+    // Each field that refers to a missing record has its own failure, so the errors are grouped by the reference.
     const common = code === "NOT_FOUND" && reference !== undefined ? reference : failure;
     const key = isSeparate ? `${path[0]} ${path[1]} ${code} ${reference}` : common;
     const existing = groups.get(key);
@@ -107,7 +107,7 @@ function nullAt(data: unknown, path: Path): Path {
   return path;
 }
 
-/** The original failure, which fields share: each reference wraps the same error object. */
+/** The original failure. Fields can share it: each reference to it wraps the same error object. */
 const rootOf = (error: GatewayError): GatewayError =>
   error.cause instanceof GatewayError ? rootOf(error.cause) : error;
 

@@ -20,8 +20,8 @@ export interface MeterSettings {
 }
 
 /**
- * Maximum errors of one result: one per item of the longest page. An error costs as much as hundreds of fields. Further failed fields are
- * null without an error.
+ * Maximum errors of one result: one per item of the longest page. An error costs as much as hundreds of fields. Fields that fail beyond the
+ * limit are null without an error.
  */
 const MAX_ERRORS = 500;
 
@@ -45,11 +45,14 @@ function sizeOf(value: unknown): number {
   return size;
 }
 
-/** Memory of a field or list item until the result is sent, counted as bytes of JSON. Measured heap size: 60 to 80 bytes. */
+/** Memory of a field or list item until the result is sent, in the unit of the memory budget. The measured heap size is 60 to 80 bytes. */
 const RESULT_FIELD_BYTES = 35;
-/** Memory per byte of the result while the result is encoded: a string of one or two bytes per character, and its UTF-8. */
+/** Memory for each byte of the result while the result is encoded, as a string (one or two bytes per character) and in UTF-8. */
 const ENCODED_COPIES = 2;
-/** Number of fields, and of bytes, after which the memory of the result is charged again. Most results are smaller and are never charged. */
+/**
+ * Number of fields after which the memory of the result is charged again. `BYTES_PER_CHARGE`: number of bytes. Most results are smaller and
+ * are never charged.
+ */
 const FIELDS_PER_CHARGE = 2_000;
 const BYTES_PER_CHARGE = 262_144;
 
@@ -58,7 +61,9 @@ const COMPUTING_MS = 5_000;
 
 /** Measures the result of one operation while it is completed, stops the operation above the limits, and divides its work into time slices. */
 export class Meter {
-  /** Number of fields and list items, size as JSON in bytes, and number of failed fields so far. Only the meter changes them. */
+  /**
+   * Number of fields and list items so far. `bytes`: their size as JSON. `errors`: number of failed fields. Only the meter changes these.
+   */
   fields = 0;
   bytes = 0;
   errors = 0;
@@ -71,7 +76,7 @@ export class Meter {
   /** The fields and bytes whose memory is charged. */
   #chargedFields = 0;
   #chargedBytes = 0;
-  /** The last long string that was measured, because a result may contain the same string many times. */
+  /** The last long string that was measured. It is remembered because a result may contain the same string many times. */
   #measured = "";
   #measuredBytes = 0;
   /** The number of errors that was last reported. */
@@ -92,7 +97,7 @@ export class Meter {
     });
   }
 
-  /** Stops the operation if it still computes some time after its deadline, when no more reads are possible. */
+  /** Stops the operation if it is still computing some time after its deadline. No more reads are possible then. */
   #stopComputing(): void {
     if (this.isWaiting()) this.stop(tooLarge("Expected a result that is computed in time, got more."));
   }
@@ -135,14 +140,14 @@ export class Meter {
   }
 
   /**
-   * Counts names of the request that the response repeats beside its data: the keys of a path, and a label. Aliases and labels can be as
+   * Counts names from the request that the response repeats outside its data: the keys of a path, and a label. Aliases and labels can be as
    * long as the document. Returns false when the operation is stopped.
    */
   countNames(path: readonly (string | number)[], label: string | null = null): boolean {
     return this.count(0, sizeOf(path) + (label === null ? 0 : sizeOf(label)));
   }
 
-  /** Charges memory of the operation besides the fields of its result. Returns false when the operation is stopped. */
+  /** Charges memory that the operation uses in addition to the fields of its result. Returns false if the operation is stopped. */
   chargeMemory(bytes: number): boolean {
     if (this.isStopped) return false;
     try {
@@ -167,7 +172,7 @@ export class Meter {
     return ++this.errors <= MAX_ERRORS;
   }
 
-  /** The errors of a result or payload. If some were left out, a further error reports their total number. */
+  /** Adds an error that reports the total number of errors, if some errors of a result or payload were left out. */
   withCount(errors: readonly GraphQLError[]): GraphQLError[] {
     if (this.errors <= Math.max(MAX_ERRORS, this.#reported)) return [...errors];
     this.#reported = this.errors;
@@ -180,7 +185,7 @@ export class Meter {
     if (!this.isStopped) this.#queue.add(work);
   }
 
-  /** Whether work is queued, from which more reads may follow. */
+  /** Whether work is queued. That work may start more reads. */
   isWaiting(): boolean {
     return !this.#queue.isEmpty();
   }

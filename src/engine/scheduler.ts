@@ -6,7 +6,7 @@ import { LinkedList } from "../util/linked-list.ts";
  * Cooperative scheduling of work that could block the event loop. A task checks `shouldYield` and continues in a later time slice, so that
  * sockets, timers and probes are served in between. All gateways of a process share the slice, because they share the event loop.
  *
- * Own code: packages that yield (p-event-loop and similar) yield on every call, or are not fair.
+ * Own code, because packages that yield (p-event-loop and similar) yield on every call, or are not fair.
  */
 
 /** Maximum time for which tasks block the event loop, in milliseconds. */
@@ -32,9 +32,9 @@ type Task = () => void;
 let due: Task[] = [];
 
 /**
- * Runs a task after all ready sockets of this tick have been read, together with other such tasks. Equal work in a row costs much less than
- * interleaved work: code and data stay in the processor's caches, and the process at the other end of the connections wakes up once. If one
- * task throws, the others still run.
+ * Runs a task after all ready sockets of this tick have been read, together with other such tasks. Running equal work in a row costs much
+ * less than interleaving it: code and data stay in the processor's caches, and the process at the other end of the connections wakes up
+ * only once. If one task throws, the others still run.
  */
 export function afterPendingIo(task: Task): void {
   if (due.push(task) > 1) return;
@@ -60,7 +60,7 @@ export function afterPendingIo(task: Task): void {
 export class Scheduler {
   readonly #queues = new FairQueue<TaskQueue>(null);
   readonly #callerQueues: CallerQueues<TaskQueue>;
-  /** The tasks of each caller outside of its operations: parsing of responses, start of operations. */
+  /** The tasks of each caller that belong to no operation's queue: parsing responses, starting operations. */
   readonly #own: PerCaller<TaskQueue>;
   #isServing = false;
 
@@ -124,8 +124,8 @@ export class Scheduler {
   }
 
   /**
-   * Serves a time slice. Microtasks of its first task run before the other tasks, so that the least-served caller need not wait for another
-   * slice.
+   * Serves a time slice. The microtasks of the first task run before the other tasks, so that work which follows from them is still served
+   * in this slice.
    */
   #serve(): void {
     void Promise.resolve().then(() => process.nextTick(() => this.#serveRest()));
@@ -168,7 +168,7 @@ export class TaskQueue {
     this.#callerQueue.enqueue(this);
   }
 
-  /** Calls back when the queue has become empty; not after `clear`. */
+  /** Calls back when the queue becomes empty by running its tasks. Does not call back after `clear`. */
   onEmpty(callback: Task): void {
     this.#onEmpty.push(callback);
   }

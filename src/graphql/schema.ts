@@ -5,9 +5,9 @@ import { prefetchResources } from "./core/prefetch.ts";
 import { serveSubgraph, toSubgraphSchema } from "./federation/subgraph.ts";
 import { rename, renameDocument, type Renames, wordsOf } from "./federation/rename.ts";
 
-// Each file adds its types and fields to the builder. Types and fields of a file that is not imported here do not exist. The order of the
-// imports is the order of the root fields. GraphiQL completes root fields in this order, but compares their indexes as strings, so
-// `experiment` (10) comes before `experimentJob` (8), and `project` (14) before `projects` (4).
+// Each file adds its types and fields to the builder. The schema lacks the types and fields of a file that is not imported here. The order
+// of the imports is the order of the root fields. GraphiQL suggests root fields in this order, but compares their indexes as strings.
+// Therefore `experiment` (10) comes before `experimentJob` (8), and `project` (14) before `projects` (4).
 import "./core/scalars.ts";
 import "./types/interfaces.ts";
 import "./types/entity.ts";

@@ -16,7 +16,7 @@ export function createAdmission(
   shedLoad: (caller: Caller) => boolean,
 ) {
   const { MAX_OPERATIONS: all, MAX_UNVERIFIED_MUTATIONS: mutations } = config;
-  // Unverified callers may use all permits that others do not need, since theirs can be preempted.
+  // Unverified callers may use all permits that others do not need, because the permits of unverified callers can be preempted.
   const operations = {
     total: all,
     perCaller: config.MAX_OPERATIONS_PER_TOKEN,
@@ -34,13 +34,14 @@ export function createAdmission(
     new ConcurrencyLimit(kind, callers.quota(shares), check);
   return {
     operation: limitOn(OPERATION_KIND, operations, (caller, paused) =>
-      // Operations that wait for a rate limit have no permit, but they use memory.
+      // An operation that waits for a rate limit leaves its permit to others, but uses memory, so the number of such operations is limited
+      // too.
       paused >= 4 * all || shedLoad(caller) ? overloaded() : null,
     ),
     stream: limitOn("subscriptions", streams, whileOpen),
     socket: limitOn("WebSockets", streams, whileOpen),
     download: limitOn("downloads under way", downloads),
-    // Limits only the mutations of unverified and anonymous callers.
+    // This limit applies only to mutations of unverified and anonymous callers.
     mutation: limitOn("mutations under way", unverifiedMutations),
     /** Stops admitting streams and sockets. */
     drain: (): void => {
@@ -51,7 +52,7 @@ export function createAdmission(
 
 export type Admission = ReturnType<typeof createAdmission>;
 
-/** Returns an error if a caller is rejected although permits are free; otherwise null. `paused` is the number of paused permits. */
+/** Returns an error if a caller must be rejected even though permits are free; otherwise null. `paused` is the number of paused permits. */
 type AdmissionCheck = (caller: Caller, paused: number) => GatewayError | null;
 
 /** Limits how many operations, streams, sockets or downloads run at a time. */
@@ -59,7 +60,7 @@ class ConcurrencyLimit {
   /** The plural name of the limited items, for messages. */
   readonly kind: string;
   readonly quota: Quota;
-  /** Number of paused permits, which other callers use meanwhile. */
+  /** Number of paused permits. Other callers may use them until they are resumed. */
   paused = 0;
   /** Permits that may be revoked for a new caller, longest preemptible first. */
   readonly preemptible = new LinkedList<Permit>();
@@ -112,7 +113,10 @@ class ConcurrencyLimit {
     return unverified ?? idle[0] ?? null;
   }
 
-  /** A permit of the address with the most permits, if the caller is verified or its own address would still have fewer permits. */
+  /**
+   * A permit of an unverified caller at the address with the most permits. Null for an unverified caller whose own address would not have
+   * fewer permits than that address.
+   */
   #unverifiedFor(caller: Caller): Permit | null {
     const ofAddress = (permit: Permit) => this.quota.of(permit.caller.addressCaller);
     const areAllTaken = this.quota.isExhausted();
@@ -126,14 +130,20 @@ class ConcurrencyLimit {
   }
 }
 
-/** `idle`: any new caller may preempt the permit. `unverified`: verified callers and callers at an address with fewer permits may. */
+/**
+ * `idle`: any new caller may preempt the permit. `unverified`: verified callers, and callers at an address with fewer permits, may preempt
+ * it.
+ */
 type PreemptionReason = "idle" | "unverified";
 
 export class Permit {
   readonly kind: string;
   readonly caller: Caller;
   readonly #limit: ConcurrencyLimit;
-  /** Why the permit may be preempted, its link in the list, and the callback that ends its holder; null while it may not be preempted. */
+  /**
+   * The reason for which the permit may be preempted, its link in `preemptible`, and the callback that ends its holder. Null while the
+   * permit may not be preempted.
+   */
   #preemption: {
     readonly reason: PreemptionReason;
     readonly link: Link<Permit>;

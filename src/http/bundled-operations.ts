@@ -18,7 +18,10 @@ type Rename = (text: string) => string;
 
 export const signInOperation = (rename: Rename): string => rename(readText(SIGN_IN));
 
-/** All operations except the sign-in, in the order of their numbers: tabs of GraphiQL, tools for agents. */
+/**
+ * All bundled operations except the sign-in, in the order of the numbers in their file names. They become tabs of GraphiQL and tools for
+ * agents.
+ */
 export const shippedOperations = (rename: Rename) =>
   readdirSync(OPERATIONS_FOLDER)
     .filter((file) => file.endsWith(".graphql") && file !== SIGN_IN)

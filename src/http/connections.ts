@@ -4,7 +4,7 @@ import { LinkedList } from "../util/linked-list.ts";
 
 const RESPONSES = Symbol("the open responses of a connection");
 
-// A property of the socket, because an entry of a `WeakMap` survives collections of the young generation together with its key.
+// The list is a property of the socket. In a `WeakMap`, the entry and the socket would survive collections of the young generation.
 declare module "node:net" {
   interface Socket {
     [RESPONSES]?: LinkedList<ServerResponse>;
@@ -25,7 +25,10 @@ export function trackResponse(response: ServerResponse, callback: () => void): v
   });
 }
 
-/** Emits `close` on responses that are queued behind another one (pipelining) when their connection closes: Node emits no event on them. */
+/**
+ * When a connection closes, emits `close` on the responses that are queued behind another response (pipelining). Node emits no event on
+ * them.
+ */
 function trackConnection(socket: Socket): LinkedList<ServerResponse> {
   const responses = new LinkedList<ServerResponse>();
   socket.once("close", () => {
@@ -41,8 +44,9 @@ export function onceClosed(response: ServerResponse, callback: () => void): void
 }
 
 /**
- * Closes the connection of an incomplete response. In HTTP/1.0 the end of the connection ends a body without a length, so only a reset
- * shows that the body is incomplete. Clients recognize any other incomplete body, and still receive the bytes written before.
+ * Closes the connection of an incomplete response. In HTTP/1.0, a body without a length ends with its connection, so only a reset shows
+ * that such a body is incomplete. In later versions, clients recognize an incomplete body, and a normal close lets them receive the bytes
+ * written before.
  */
 export function abortConnection({ req: { httpVersion, socket } }: ServerResponse): void {
   if (httpVersion === "1.0") reset(socket);
@@ -54,7 +58,7 @@ export function reset(socket: Socket): void {
   try {
     socket.resetAndDestroy();
   } catch {
-    // The socket of another server may not be a TCP socket, and only TCP has a reset.
+    // An embedding server may use a socket that is not a TCP socket, and only TCP has a reset.
     socket.destroy();
   }
 }
@@ -70,7 +74,7 @@ export const unanswered = (socket: Socket): number => socket[RESPONSES]?.size ??
  */
 export const MAX_PIPELINED_REQUESTS = 32;
 
-/** Returns a list of the open connections of a server, including WebSockets, which is kept up to date. */
+/** Returns a list of the open connections of a server, including WebSockets. The list is kept up to date. */
 export function listConnections(server: Server): LinkedList<Socket> {
   const connections = new LinkedList<Socket>();
   server.on("connection", (socket: Socket) => {

@@ -24,7 +24,7 @@ export interface GatewayDependencies {
   readonly engine: Engine;
   readonly client: Client;
   readonly shared: SharedSettings;
-  /** The client of dry runs, which read made-up records, and what they share. */
+  /** The client and the shared settings of dry runs, which read made-up records. */
   readonly dryRun: { readonly client: SessionClient; readonly shared: SharedSettings };
   readonly details: GatewayDetails;
   readonly live: ReturnType<typeof createLive>;
@@ -43,7 +43,7 @@ export interface GatewayDependencies {
   /** Whether callers may request `extensions.explain`. */
   readonly isExplainable: boolean;
   readonly scheduler: Scheduler;
-  /** Converts any error to the one that callers see. */
+  /** Converts any error to an error for callers. */
   readonly publicError: (error: unknown) => GraphQLError;
   /** Receives unexpected errors of requests. */
   readonly onError: (error: unknown) => void;

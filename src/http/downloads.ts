@@ -14,12 +14,12 @@ import { CACHE_CONTROL_PRIVATE } from "./graphql/encoding.ts";
 import type { GatewayDependencies } from "./dependencies.ts";
 import { codeOf, reject } from "./error-response.ts";
 
-/** A download that can be sent: its status and headers, and its body, which is read no faster than the caller reads. */
+/** A download that is ready to be sent. Its body is read no faster than the caller reads it. */
 export interface OpenedDownload {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Converts an error that ended the body early to a `GatewayError`; other errors are bugs of the gateway. */
+  /** Converts an error that ended the body early to a `GatewayError`. Returns a bug of the gateway unchanged. */
   readonly failureOf: (error: unknown) => unknown;
 }
 
@@ -51,7 +51,7 @@ export function admitDownload({ admission }: GatewayDependencies, scope: Request
   admission.download.acquire(scope);
 }
 
-/** Serves a download: without a deadline, with a download permit, and with a body that never looks complete when it is incomplete. */
+/** Serves a download, without a deadline. An incomplete body never looks complete. */
 export async function serveDownload(
   { publicError, resolveIdentity, responseWriter, telemetry, shared }: GatewayDependencies,
   request: IncomingMessage,
@@ -60,7 +60,7 @@ export async function serveDownload(
 ): Promise<void> {
   if (!METHODS.includes(request.method ?? ""))
     return void response.writeHead(405, { allow: METHODS.join(", ") }).end();
-  // Downloads have no deadline: only a disconnect of the caller ends the scope.
+  // Downloads have no deadline: only the end of the response, or a disconnect of the caller, ends the scope.
   const scope = new RequestScope(resolveIdentity(request), Number.POSITIVE_INFINITY);
   const { requestId, caller } = scope;
   const { headers: received } = request;
@@ -136,7 +136,8 @@ export function createDownloads(dependencies: GatewayDependencies) {
     const endpoint = shared.server.supported(documented);
     const path = endpoint.toPath(address) + (file === null ? "" : `?path=${encodeURIComponent(file)}`);
     const name = file === null ? kind.formatName(address) : file.replace(/^.*\//s, "");
-    // HEAD is sent as GET and aborted: errors have their reasons in bodies, and not every server supports HEAD.
+    // A HEAD request is sent upstream as GET and then aborted, because errors have their reasons in bodies, and not every server supports
+    // HEAD.
     const range = request.method === "HEAD" ? null : rangeOf(request);
     const { stream, status, bodyHeaders } = await client.stream({ endpoint, path, range }, scope);
     if (status === 416) {
@@ -176,7 +177,7 @@ function pathOf(url: string): string {
 }
 
 const HEADERS: Record<Download, (name: string) => Record<string, string>> = {
-  // Known servers send logs as text/html.
+  // Logs are sent as plain text, although known servers send them as `text/html`.
   logs: (name) => ({
     "content-type": "text/plain; charset=utf-8",
     ...contentDisposition("inline", `${name}.log`),
@@ -192,7 +193,7 @@ const HEADERS: Record<Download, (name: string) => Record<string, string>> = {
   }),
 };
 
-/** A single range. Other ranges are ignored, as RFC 9110 allows: then the response is the whole file. */
+/** Matches a single range. Other `Range` headers are ignored, as RFC 9110 allows: the response is then the whole file. */
 const RANGE = /^bytes=(?:\d{1,15}-\d{0,15}|-\d{1,15})$/;
 
 /** The `Range` and `If-Range` headers to forward; null when the whole file is requested. */

@@ -6,7 +6,9 @@ import { discardBody } from "./request-body.ts";
 import { headOf, toJson } from "./graphql/encoding.ts";
 import { GRAPHQL_RESPONSE_JSON } from "./graphql/content-negotiation.ts";
 
-/** The body of an error in each protocol. The id of a JSON-RPC error is null, because the id of the message has not been read. */
+/**
+ * Creates the body of an error in each protocol. The id of a JSON-RPC error is null, because the id of the request has not been read yet.
+ */
 const BODIES = {
   graphql: (message: string, extensions: object): object => ({ errors: [{ message, extensions }] }),
   mcp: (message: string, data: GraphQLErrorExtensions): object => ({
@@ -30,8 +32,8 @@ export function reject(
 ): void {
   const request = response.req;
   const error = withExtensions(cause, { requestId });
-  // The status shows the error, as with the newer media type. Clients that accept this type do not parse a non-200 `application/json`
-  // response as GraphQL.
+  // The status always shows the error, as the newer media type specifies. Clients that accept the newer type do not parse
+  // `application/json` with a status other than 200 as GraphQL, so they receive the newer type.
   const { status, headers } = headOf({ errors: [error] }, GRAPHQL_RESPONSE_JSON, requestId);
   if (!request.headers.accept?.includes(GRAPHQL_RESPONSE_JSON))
     headers["content-type"] = "application/json; charset=utf-8";

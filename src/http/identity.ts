@@ -14,7 +14,7 @@ export type ResolveIdentity = (request: Identifiable) => Identity;
 
 /**
  * Returns a function that resolves the identity of a request: its caller, its trace context, and its id for responses, errors and logs. The
- * caller follows from the token (`token` and `Bearer` are accepted) or, if it is missing or malformed, from the client address.
+ * caller is identified by the token (after `token` or `Bearer`) or, if the token is missing or malformed, by the client address.
  */
 export function createIdentityResolver(
   callers: CallerRegistry,
@@ -35,15 +35,18 @@ export function createIdentityResolver(
 export const isNoCache = ({ headers }: IncomingMessage): boolean =>
   /(?:^|[\s,])(?:no-cache|no-store)(?:$|[\s,])/i.test(headers["cache-control"] ?? "");
 
-/* The address of a client behind proxies. Own code: `proxy-addr` reads only `X-Forwarded-For`, and accepts strings that are not addresses. */
+/*
+ * The address of a client behind proxies. Own code, because `proxy-addr` reads only `X-Forwarded-For` and accepts strings that are not
+ * addresses.
+ */
 
 /** The parts of a request from which its identity is resolved. */
 export type Identifiable = Pick<IncomingMessage, "headers" | "socket">;
 
 /**
- * The address of the client: the address of the connection or, behind trusted proxies, the last address in `Forwarded` or
- * `X-Forwarded-For` that is not a trusted proxy. A proxy that names no address is itself the client. An IPv6 address is reduced to its
- * network (64 bits), because one client has all addresses of the network.
+ * The address of the client: the address of the connection or, behind trusted proxies, the last address in `Forwarded` or `X-Forwarded-For`
+ * that is not a trusted proxy. A proxy that names no address is itself the client. An IPv6 address is reduced to its network (64 bits),
+ * because one client usually has all addresses of its network.
  */
 export function clientAddress(
   { headers, socket }: Identifiable,
@@ -61,8 +64,8 @@ export function clientAddress(
 }
 
 /**
- * The addresses that proxies have named, the nearest last. If both headers are present and disagree, both are ignored, because a client can
- * send one header through a proxy that writes only the other.
+ * The addresses that proxies have reported, the nearest proxy's last. If both headers are present and disagree, both are ignored, because a
+ * client can send one header through a proxy that writes only the other.
  */
 function namedBy({ forwarded, "x-forwarded-for": list }: Identifiable["headers"]): string[] {
   const standard = forwarded === undefined ? null : forwarded.split(",").map((hop) => plain(forOf(hop)));

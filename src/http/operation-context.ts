@@ -34,7 +34,9 @@ interface OperationState {
 
 const keys = new WeakMap<object, string>();
 
-/** A short key for an argument. An object is hashed, because a list of names may be as long as a request, and may be passed to many fields. */
+/**
+ * A short key for an argument. Objects are hashed, because a list of names may be as long as the request and may be passed to many fields.
+ */
 function keyOf(arg: unknown): string {
   if (typeof arg !== "object" || arg === null) return JSON.stringify([arg]);
   const key = keys.get(arg) ?? hash("sha256", JSON.stringify(arg), "base64url");
@@ -43,8 +45,9 @@ function keyOf(arg: unknown): string {
 }
 
 /**
- * The context of one operation; with a trace, at one response path. It is a class, because each object literal with getters would have a
- * hidden class of its own, which lives until the next full garbage collection and keeps all records of the operation in memory.
+ * The context of one operation. If the operation has a trace, each response path has its own context. The context is a class, because V8
+ * gives each object literal with getters its own hidden class, which lives until the next full garbage collection and keeps all records of
+ * the operation in memory.
  */
 export class OperationContext implements Context {
   readonly gateway: GatewayDetails;

@@ -35,7 +35,8 @@ export function openOperation(
     details,
     dryRun: isDryRun ? { hasRequests: () => operationTrace?.hasRequests() ?? false } : null,
     openContext: (progress) => {
-      // Queries of an unverified caller can be preempted. Mutations cannot; those of unverified callers need a permit of another kind.
+      // Queries of an unverified caller can be preempted, but mutations cannot. Mutations of unverified callers therefore need a permit of
+      // another kind.
       if (details.type === "mutation") {
         if (scope.caller.verification !== "verified") dependencies.admission.mutation.acquire(scope);
         scope.forbidPreemption();
@@ -59,7 +60,7 @@ const NO_DRY_RUN = rejection(
   "BAD_REQUEST",
 );
 
-/** Opens the stream of a subscription, and transfers the permit and the memory reservation of its request (`requestScope`) to the stream. */
+/** Opens the stream of a subscription. Transfers the permit and the memory reservation of the request to the stream. */
 export function openStream(
   dependencies: GatewayDependencies,
   request: IncomingMessage,
@@ -69,7 +70,7 @@ export function openStream(
   if (wantsDryRun(dependencies, request)) throw NO_DRY_RUN;
   const { caller } = requestScope;
   dependencies.admission.stream.acquire(requestScope);
-  // Only the end of the stream ends its scope.
+  // The scope of the stream has no deadline: only the end of the stream ends it.
   const scope = new RequestScope(requestScope, Number.POSITIVE_INFINITY);
   requestScope.transferPermit(scope);
   reservation?.transferTo(scope);

@@ -15,9 +15,9 @@ const READ_BEFORE = rejection(
 
 /**
  * Reads the body of a request. Calls back once: with the body, with the error for which it is rejected, or with null when the caller
- * disconnects before the body is complete. A body must be JSON, because a page of another origin can send forms and plain text without a
- * CORS preflight, but not JSON. It must have at most `maxBytes` bytes, and must not arrive in many short chunks. `openAccount` opens the
- * account of its bytes, which counts them until the body is complete, and may reject it.
+ * disconnects before the body is complete. The body must be JSON, because a page of another origin can send forms and plain text without a
+ * CORS preflight, but not JSON. It must have at most `maxBytes` bytes, and must not arrive in many short chunks. `openAccount` opens an
+ * account that counts the bytes of the body until it is complete. Its `abort` rejects the body.
  */
 export function readBody(
   request: IncomingMessage,
@@ -82,7 +82,7 @@ export function discardBody(response: ServerResponse): void {
   request.on("error", () => {});
 }
 
-/** The body that a parser of an embedding server has read, such as `express.json()`, which stores the value as `body`. */
+/** The body, if a parser of an embedding server has already read it. `express.json()`, for example, stores the value as `body`. */
 function readBefore({ body }: IncomingMessage & { readonly body?: unknown }): Buffer | null {
   if (body === undefined || Buffer.isBuffer(body)) return body ?? null;
   return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));

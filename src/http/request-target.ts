@@ -24,7 +24,7 @@ export function hasValidUrl({ url = "", headers: { host = "localhost" } }: Incom
   return url.startsWith("/");
 }
 
-/** The last valid `Host`, because nearly all requests have the same one and parsing it takes as long as routing. */
+/** The last valid `Host`. It is remembered because nearly all requests have the same host, and parsing it takes as long as routing. */
 let lastHost = "localhost";
 
 /** The allowed origins of pages: exact origins, or patterns. */
@@ -35,7 +35,7 @@ export const LOCAL_PAGES = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d
 
 /**
  * Whether a page was served by this gateway on this machine: its origin is a local address, and the same as the request's host. Comparing
- * the origin with the host is not enough, because both are equal for a domain name that an attacker rebinds to this machine.
+ * the origin with the host is not enough: both are equal if an attacker rebinds a domain name to this machine.
  */
 export const isOwnLocalPage = (origin: string, host: string | undefined): boolean =>
   LOCAL_PAGES.test(origin) && new URL(origin).host === host;

@@ -19,12 +19,12 @@ interface Sent<Body> {
 const WRITTEN_CHUNK_BYTES = 65_536;
 
 /**
- * Longer responses, in characters, are written immediately. Shorter responses are written together after the pending I/O; long responses
- * would then wait for their readers all at the same time.
+ * Responses above this length, in characters, are written immediately. Shorter responses are written together after the pending I/O. Long
+ * responses that are written together would all be buffered at the same time.
  */
 const SHORT_BODY_BYTES = 16_384;
 
-/** Shorter responses fit into one packet: compressing them saves nothing. */
+/** Responses below this size are not compressed: they fit into one packet anyway. */
 const MIN_COMPRESSED_BYTES = 1_024;
 
 /** Writes responses to callers that may read slowly. */
@@ -73,9 +73,9 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
   };
 
   /**
-   * Sends a complete response, compressed when the caller accepts gzip. In general, the length of a compressed response can leak secrets to
-   * a page that makes the browser send requests with text of the page (BREACH). That attack is not possible here, because browsers never
-   * add tokens by themselves. Calls `onEncoded` once, when the only memory of the response is counted as buffered.
+   * Sends a complete response, compressed when the caller accepts gzip. The BREACH attack, in which a page makes the browser send requests
+   * and learns secrets from the length of compressed responses, is not possible here, because browsers never add tokens by themselves.
+   * Calls `onEncoded` once, when the whole memory of the response is counted as buffered.
    */
   const send = async (
     response: ServerResponse,
@@ -86,7 +86,8 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     const { status, headers, body: text } = sent;
     if (text.length > SHORT_BODY_BYTES) return sendLong(response, sent, caller, onEncoded);
     onEncoded();
-    // Short responses are written together. The first write wakes up the reading process, and further writes cost half as much.
+    // Short responses are written together, because the first write wakes up the reading process and the following writes cost half as
+    // much.
     await new Promise<void>(afterPendingIo);
     if (isClosed(response)) return;
     // A short response is not counted if the connection has nothing else to write.
@@ -110,7 +111,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     const plain = Buffer.from(sent.body);
     // Releases the string, which would otherwise stay in memory while its bytes are compressed.
     sent.body = "";
-    // The body counts while it is being compressed as well.
+    // The uncompressed body is counted as well, while it is being compressed.
     count(plain.length);
     // Counting the body may have disconnected this reader.
     if (isClosed(response)) return onEncoded();
@@ -139,7 +140,10 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     const count = openResponseAccount(response, caller);
     response.writeHead(status, headers);
     const chunks = body[Symbol.asyncIterator]();
-    /** Writes the next chunk; false at the end. A loop over the chunks would keep the last one in memory while it waits for the next. */
+    /**
+     * Writes the next chunk. Resolves with false at the end. Not a loop, because `for await` would keep the last chunk in memory while it
+     * waits for the next.
+     */
     const writeNext = async (): Promise<boolean> => {
       const { done, value: chunk } = await chunks.next();
       if (done) return false;
@@ -205,7 +209,10 @@ function createSendBufferBudget(maxBytes: number, callers: CallerRegistry) {
 
   return {
     total: () => quota.taken,
-    /** Opens the account of a reader: `count` counts its buffered bytes until `close`. `abort` disconnects the reader. */
+    /**
+     * Opens the account of a reader. The returned `count` counts buffered bytes until `close` is called. `abort` must disconnect the
+     * reader.
+     */
     open: (caller: Caller, abort: () => void) => {
       const link = readers.add({ caller, abort, bytes: 0 });
       const count: CountBuffered = (bytes) => {

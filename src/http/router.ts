@@ -19,8 +19,8 @@ import { hasValidUrl, isAmong, isOwnLocalPage, normalizeTarget } from "./request
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * Executes a request and writes its result. The scope ends once the result is encoded, before it is written, or with the last chunk of a
- * streamed result. `body` is null unless the request is a POST.
+ * Executes a request and writes its result. The scope ends when the result is encoded, before it is written. The scope of a streamed result
+ * ends with its last chunk. `body` is null unless the request is a POST.
  */
 export type Execute = (response: ServerResponse, body: Buffer | null, scope: RequestScope) => Promise<void>;
 
@@ -32,7 +32,7 @@ interface Routes {
   readonly others: readonly ((request: IncomingMessage, response: ServerResponse) => boolean)[];
 }
 
-/** Maximum size of a message of an agent, in bytes. The MCP SDK takes 100 times longer to read a message than `JSON.parse`. */
+/** Maximum size of an agent's message, in bytes. The MCP SDK takes 100 times longer to read a message than `JSON.parse`. */
 const MAX_MESSAGE_BYTES = 65_536;
 
 const OTHER_ORIGIN = rejection("Expected no Origin or one of CORS_ORIGINS, got another.", "BAD_REQUEST", {
@@ -45,8 +45,8 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
   const open = new LinkedList<ServerResponse>();
   let draining = false;
   let onEmpty: (() => void) | null = null;
-  // The origin is never `*`, and credentials are not allowed: tokens are sent in a header that only the code of a page can set. An allowed
-  // page may send any header, because monitoring tools add headers of their own.
+  // The allowed origin is never `*`. Credentials are not allowed: a token is sent in a header, which only the code of a page can set. An
+  // allowed page may send any header, because monitoring tools add their own headers.
   const allow = cors({
     origin: [...origins],
     methods: ["GET", "POST"],
@@ -68,7 +68,10 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
 
   /** Serves the requests of a protocol: acquires a permit, reads the body, executes the request. */
   const serve = (protocol: Protocol, execute: Execute, maxBytes: number): Listener => {
-    /** A permit for a request: the permit of a stream, if the request accepts event streams and such a permit is free, or of an operation. */
+    /**
+     * Acquires a permit for a request: a stream permit if the request accepts event streams and such a permit is free, otherwise an
+     * operation permit.
+     */
     const permitFor = ({ headers }: IncomingMessage, { caller }: Identity) => {
       const mayLast = protocol === "graphql" && eventFormFor(headers.accept) !== null;
       const permit = mayLast ? admission.stream.tryAcquire(caller) : null;
@@ -80,18 +83,18 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
      * each socket once per tick, so a close that follows the request is visible two ticks later.
      */
     const run = (identity: Identity, permit: Permit, response: ServerResponse, body: Buffer | null): void => {
-      // The scope is opened before the operation is scheduled, so that the permit of an unverified caller can be preempted meanwhile.
+      // The scope is opened before the operation is scheduled, so that the permit of an unverified caller can be preempted while it waits.
       const scope = new RequestScope(identity, config.REQUEST_TIMEOUT_MS);
       scope.holdPermit(permit);
       try {
-        // Holds the permit until its time slice, because many others may wait.
+        // The body stays in memory until the operation gets a time slice, and many operations may wait.
         if (body) dependencies.memoryBudget.charge(scope, body.length);
       } catch (error) {
         scope.end("completed");
         return rejectAs(error, protocol, identity, response);
       }
 
-      // Restores the trace context, because a time slice runs the tasks of many requests in the context of the first.
+      // The trace context is bound, because a time slice runs the tasks of many requests in the context of the first.
       const begin = context.bind(context.active(), () => {
         onceClosed(response, () => scope.end("disconnected"));
         execute(response, body, scope).catch((error: unknown) => {
@@ -133,7 +136,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
     const { origin, host } = request.headers;
     // An unknown page may have reached this gateway by DNS rebinding.
     const isKnownPage = origin === undefined || isAmong(origins, origin) || isOwnLocalPage(origin, host);
-    // Without sessions, MCP has only POST.
+    // Without sessions, MCP needs only POST.
     if (request.method !== "POST") response.writeHead(405, { allow: "POST" }).end();
     else if (isKnownPage) serveMessage?.(request, response);
     else rejectAs(OTHER_ORIGIN, "mcp", resolveIdentity(request), response);
@@ -154,7 +157,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
       return void collectMetrics().then((text) =>
         sendText(response, 200, text, telemetry.registry.contentType),
       );
-    // Relative, because a proxy may serve the gateway under a path prefix.
+    // The location is relative, because a proxy may serve the gateway under a path prefix.
     if (path === PATHS.root)
       return void response.writeHead(307, { location: "graphql", "cache-control": "no-store" }).end();
     if (others.some((handle) => handle(request, response))) return;
@@ -173,7 +176,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
     normalizeTarget(request);
     const isRead = request.method === "POST" && readers.has(pathOf(request));
     if (!isRead && hasBody(request)) discardBody(response);
-    // After Node has declined an offer of another protocol, it drops further requests in the same packet.
+    // The connection is closed, because Node drops further requests in the same packet after it has declined an offer of another protocol.
     if (request.headers.upgrade !== undefined) response.setHeader("connection", "close");
     if (draining) closeAfter(response);
     if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
@@ -207,12 +210,12 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
 }
 
 /**
- * Makes a response the last one of its connection. A download does not announce the close: some clients would take the close for the end of
- * the body, so that a truncated log would look complete.
+ * Makes a response the last one of its connection. A download does not announce the close in a header, because some clients would then take
+ * the end of the connection as the end of the body, and a truncated log would look complete.
  */
 function closeAfter(response: ServerResponse): void {
   const { url = "", socket } = response.req;
-  // Responses after a response that closes the connection would be lost.
+  // An earlier response must not close the connection, because the responses after it would be lost.
   for (const earlier of responsesOn(socket)) if (!earlier.headersSent) earlier.removeHeader("connection");
   const isDownload = url.startsWith(PATHS.downloads) || url.startsWith(PATHS.exports);
   if (response.headersSent || isDownload)

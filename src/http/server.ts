@@ -13,10 +13,13 @@ import { normalizeTarget } from "./request-target.ts";
 
 /** Limits of one connection. Times are in milliseconds. */
 export const SOCKET_LIMITS = {
-  /** Maximum time for the head of a request, and for the whole request. Node responds with 408 after that. */
+  /**
+   * Maximum time until the head of a request has arrived. `requestTimeout`: until the whole request has arrived. Node then responds with
+   * 408.
+   */
   headersTimeout: 10_000,
   requestTimeout: 30_000,
-  // Node's default checks these timeouts only every 30 s. None of them runs while a connection waits for its next request.
+  // By default, Node would check these timeouts only every 30 s. They do not run while a connection waits for its next request.
   connectionsCheckingInterval: 1_000,
   /** Maximum time without any activity on the socket while a response is written. */
   timeout: 30_000,
@@ -29,7 +32,7 @@ export function createHttpServer(listener: RequestListener, limits = SOCKET_LIMI
   const server = createServer(limits);
   server.timeout = limits.timeout;
   server.on("timeout", (socket: Socket) => {
-    // With nothing left to write, the caller waits for the response.
+    // If nothing is left to write, the caller is not slow: it waits for the response.
     if (socket.writableLength > 0) reset(socket);
     else if (unanswered(socket) === 0) socket.destroy();
   });
@@ -55,10 +58,10 @@ export const forWebSockets = (listener: UpgradeListener) =>
 
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-/** Rejects, with a status, a socket without a response object: a WebSocket, or a request that does not arrive. */
+/** Rejects a connection that has no response object, with a status: a WebSocket, or a request that does not arrive. */
 export function refuse(socket: Duplex, status: number): void {
   socket.on("error", () => socket.destroy());
-  // Destroys the socket even if the client leaves its side open, because nothing else would close the socket, not even the shutdown.
+  // Destroys the socket even if the client keeps its side open. Nothing else would close it, not even the shutdown.
   socket.once("finish", () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }
@@ -68,8 +71,8 @@ const OFFER = new Set(["connection", "upgrade", "http2-settings"]);
 
 /**
  * Serves a request as if it had offered no other protocol. Java's `HttpClient` and `curl --http2` offer `h2c` with their first request. A
- * server with a listener for `upgrade` receives every offer as an upgrade. So the head is written back to the socket without the offer,
- * and the socket is passed to the server as a new connection.
+ * server that has a listener for `upgrade` receives every offer as an upgrade. Therefore the head is put back into the socket without the
+ * offer, and the socket is passed to the server as a new connection.
  */
 function serveWithoutUpgrade(
   server: Server,
@@ -86,7 +89,7 @@ function serveWithoutUpgrade(
   server.emit("connection", socket);
 }
 
-/** Whether Node reads the body of an upgrade request itself. Node 26 does, and passes another stream in place of the socket meanwhile. */
+/** Whether Node reads the body of an upgrade request itself. Node 26 does, and passes another stream in place of the socket. */
 const hasReadBody = (request: IncomingMessage, socket: Duplex): boolean =>
   socket !== request.socket || request.readableLength > 0;
 
@@ -101,12 +104,12 @@ function serveLast(server: Server, request: IncomingMessage): void {
   server.emit("request", request, response);
 }
 
-/** Time for which a connection must have been idle to be closed on shutdown, in milliseconds: a request may be in transit. */
+/** Time for which a connection must be idle before it is closed on shutdown, in milliseconds. A request may be in transit until then. */
 export const QUIET_MS = 1_000;
 
 /**
- * Calls back after some milliseconds, directly after the sockets were read, so that no idle connection has an unread request in the buffers
- * of the operating system. Does not keep the process running.
+ * Calls back after `ms` milliseconds, directly after the event loop has read the sockets. At that moment, no idle connection has an unread
+ * request in the buffers of the operating system. Does not keep the process running.
  */
 export const afterPoll = (ms: number, callback: () => void): void =>
   void setTimeout(() => setImmediate(callback), ms).unref();

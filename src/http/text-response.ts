@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** Sends a complete response of plain text, such as that of a health probe. Nothing caches it. */
+/** Sends a complete response of plain text, such as the response to a health probe. It must not be cached. */
 export function sendText(
   response: ServerResponse,
   status: number,

@@ -20,7 +20,7 @@ import { createTailPoll, type TailSource } from "./tail-poll.ts";
 export interface LiveSettings {
   readonly callers: CallerRegistry;
   readonly clock: Clock;
-  /** Maximum upstream requests per minute of one token's subscriptions, for each upstream rate limit. */
+  /** Maximum upstream requests per minute that the subscriptions of one token may send under each upstream rate limit. */
   readonly requestsPerMinute: number;
   /** The upstream rate limit that applies to an endpoint of this server; null when it is unknown. */
   readonly limitOf: (endpoint: AnyEndpoint) => RateLimit | null;
@@ -55,7 +55,7 @@ interface CallerPolls {
 
 const MINUTE_MS = 60_000;
 
-/** The share of an upstream rate limit that subscriptions may use, regardless of the settings. Operations have the rest. */
+/** The share of an upstream rate limit that subscriptions may use, regardless of the settings. The rest is left to operations. */
 const LIMIT_SHARE = 0.5;
 
 /** The share of a minute's requests that may be sent as a burst. The smaller the burst, the more evenly the other requests are spread. */
@@ -66,7 +66,7 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
   const { requestsPerMinute, limitOf, commonLimit, concurrency, timeoutMs } = settings;
   let count = 0;
   const callerPolls = callers.perCaller((caller): CallerPolls => {
-    // Subscribers with the same token share the requests, so the polls have a request id of their own.
+    // Subscribers with the same token share requests, so the polls have their own request id.
     const identity: Identity = { caller, requestId: randomUUID(), trace: null };
     const reservation = memoryBudget.open(new RequestScope(identity, Number.POSITIVE_INFINITY));
     return { schedulers: new Map(), polls: new Map(), identity, reservation };
@@ -97,7 +97,10 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
     return scheduler;
   };
 
-  /** Joins the poll of a source, or adds it. After the token was revoked, a new poll is added. `leave` removes the poll with its last user. */
+  /**
+   * Joins the poll of a source. Adds a new poll if there is none, if it is over, or if the token was revoked since then. The returned
+   * `leave` removes the poll after its last user has left.
+   */
   const join = <Shared extends Poll>(
     caller: Caller,
     { key: source, endpoint }: Source,
@@ -162,7 +165,7 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
             if (isOver) timing.readFirst();
             else timing.wake();
           },
-          // The poll of the items itself reports an outage of the whole upstream service.
+          // If the poll of the items is failing as well, it reports the error itself.
           fail: (error, isLast) => {
             if (isLast || !timing.isFailing()) stream.fail(error, isLast);
           },

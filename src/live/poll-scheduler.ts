@@ -6,7 +6,7 @@ import type { LiveStream } from "./stream.ts";
 
 /** A read that is repeated for its subscribers. */
 export interface Poll {
-  /** Polls with the same key can be read by one upstream request, and are read together when they are due. */
+  /** Polls with the same key can be read by one upstream request, so they are read together when several are due. */
   readonly batchKey?: string | null | undefined;
   /** Whether a subscriber needs a read. */
   readonly isWanted: () => boolean;
@@ -22,7 +22,7 @@ export interface Poll {
 
 export type PollTiming = ReturnType<PollScheduler["add"]>;
 
-/** Opens a session whose upstream requests are passed to `acquire`, which calls `send` when the rate limit allows it. */
+/** Opens a session. For each upstream request, the session calls `acquire`, which calls `send` when the rate limit allows the request. */
 export type OpenSession = (acquire: (send: () => void) => void) => {
   readonly session: Session;
   readonly end: () => void;
@@ -41,10 +41,10 @@ const MAX_BACKOFF_MS = 15_000;
 /** How long a new poll waits for others to join its request, in milliseconds, because a page subscribes to many runs at once. */
 const GATHER_MS = 20;
 
-/** How long reads may fail before subscribers receive the error, in milliseconds. */
+/** How long reads may fail before the subscribers receive the error, in milliseconds. */
 const SURVIVED_MS = 60_000;
 
-/** Reads that fail, or do not begin because upstream requested a pause. */
+/** A period in which reads fail, or do not begin because the upstream service requested a pause. */
 interface Outage {
   readonly since: number;
   readonly error: GatewayError;
@@ -71,10 +71,10 @@ interface QueuedRequest {
 }
 
 /**
- * Reads the polls of one token that share an upstream rate limit. A poll begins when it is due and the sliding window has room for a request.
- * The poll that has been due longest goes first, whether or not its last read succeeded. Further requests of polls that have begun wait in a
- * queue, which is served before polls that have not begun, so that no read is interrupted and repeated because the limit is reached.
- * Intervals end on multiples of their length since the start, so that polls with the same interval are due together.
+ * Reads the polls of one token that share an upstream rate limit. A poll begins when it is due and the sliding window has room for a
+ * request. The poll that has been due longest goes first, whether or not its last read succeeded. Further requests of polls that have begun
+ * wait in a queue. The queue is served before new polls begin, so that the limit never interrupts a read, which would then have to be
+ * repeated. Intervals end on multiples of their length since the start, so that polls with the same interval are due together.
  */
 export class PollScheduler {
   readonly #clock: Clock;
@@ -85,7 +85,7 @@ export class PollScheduler {
   readonly #start: number;
   /** The time before which no poll begins, because the upstream service requested a pause. */
   #pausedUntil: number;
-  /** The outage since the upstream service began to request pauses, while no read succeeds. */
+  /** The outage that began when the upstream service requested a pause. It lasts until a read succeeds. */
   #pause: Outage | null = null;
   #cancelTimer = (): void => {};
 
@@ -176,7 +176,7 @@ export class PollScheduler {
     if (!next) return false;
     const key = next.poll.batchKey;
     const batch = due.filter((each) => each === next || (key != null && each.poll.batchKey === key));
-    // Counts the first request of the batch.
+    // This is the first request of the batch; further ones are counted when they are sent.
     this.#rate.record(now);
     let isPaid = true;
     const { session, end } = this.#open((send) => {
@@ -220,15 +220,15 @@ export class PollScheduler {
       return this.#end(scheduled, error);
     const now = this.#clock.now();
     scheduled.outage ??= { since: now, error };
-    // `Retry-After` of an upstream service that is down is the time when it may be back, not a request to pause.
+    // The `Retry-After` of a service that is down says when it may be back. Only that of a rate limit is a request to pause.
     const { retryAfterSeconds = 0, upstream } = error.code === "RATE_LIMITED" ? error.details : {};
-    // A rate limit of the gateway itself, without an upstream status, is exceeded only for a moment.
+    // Without an upstream status, a rate limit of the gateway itself was exceeded, which lasts only for a moment.
     const pauseMs = Math.min(retryAfterSeconds * 1_000, upstream?.status ? Infinity : MAX_BACKOFF_MS);
     if (pauseMs > 0) {
       this.#pause ??= { since: now, error };
       this.#pausedUntil = Math.max(this.#pausedUntil, now + pauseMs);
     }
-    // A paused poll keeps its due time, and thereby its position among the due polls.
+    // A paused poll keeps its due time, and therefore its position among the due polls.
     if (this.#pausedUntil > now) scheduled.dueAt = wasDueAt;
     else this.#setInterval(scheduled, 2 * scheduled.intervalMs, MAX_BACKOFF_MS);
   }

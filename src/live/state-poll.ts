@@ -11,8 +11,8 @@ export interface Source {
 }
 
 /**
- * A value of the upstream service that subscribers watch. Functions that take a state are methods, which are bivariant, because the poll of a
- * log follows a run of any type.
+ * A value of the upstream service that subscribers watch. Its functions are declared as methods, whose parameters are bivariant, because
+ * the poll of a log follows a run of any type.
  */
 export interface StateSource<State extends object> extends Source, Pick<Poll, "batchKey"> {
   /**
@@ -26,12 +26,15 @@ export interface StateSource<State extends object> extends Source, Pick<Poll, "b
 }
 
 /**
- * Sets the number of bytes that a poll retains between its reads, which replaces the number charged before. Throws `GatewayError` above the
+ * Charges the bytes that a poll retains between its reads. Each call replaces the amount of the last one. Throws `GatewayError` above the
  * limit of the caller.
  */
 export type ChargeRetained = (bytes: number) => void;
 
-/** Returns the next event of a state for one subscriber; null when the subscriber has received all. `version` differs for each state. */
+/**
+ * Returns the next event of a state for one subscriber; null if the subscriber has received all events. Each state has a different
+ * `version`.
+ */
 export type NextEvent<State, Event> = (state: State, version: number) => Event | null;
 
 /** A subscriber, or another poll that needs the state. */
@@ -83,7 +86,10 @@ export function createStatePoll<State extends object>(
     return stream;
   };
 
-  /** Adds a follower, whose `onRead` is called after each read, and immediately if there was a read. Returns a function that removes it. */
+  /**
+   * Adds a follower. Its `onRead` is called after each read, and immediately if there was a read before. Returns a function that removes
+   * the follower.
+   */
   const follow = (follower: Follower): (() => void) => {
     followers.add(follower);
     if (wasRead) follower.onRead(isDone);
@@ -101,13 +107,13 @@ export function createStatePoll<State extends object>(
         const isSeen = [...followers].every(({ hasSeen }) => hasSeen?.() ?? true);
         const now = await source.read(session, before, isSeen);
         latenessMs = latenessNow();
-        // If the last follower has left meanwhile, nothing is charged, because nothing would release the bytes.
+        // If the last follower has left during the read, nothing is charged, because nothing would release the bytes.
         if (now === before || followers.size === 0) return false;
         chargeRetained(source.bytesOf(now));
         state = now;
         version++;
         isDone = source.isFinal(now);
-        // Later reads of the events must not return older responses.
+        // Reads that events cause from now on must not return older responses.
         session.endSharing();
         return true;
       } finally {

@@ -1,6 +1,6 @@
 import { DONE } from "../util/async-iterators.ts";
 
-/** An event for a subscriber: a value, or an error of a poll, after which the stream may continue. */
+/** An event for a subscriber: a value, or the error of a poll. The stream may continue after an error. */
 export type StreamEvent<Value> = (
   | { readonly value: Value; readonly error?: undefined }
   | { readonly value?: undefined; readonly error: unknown }
@@ -20,14 +20,14 @@ interface StreamSource<Value> {
 
 type Result<Value> = IteratorResult<StreamEvent<Value>, undefined>;
 
-/** The lateness from which on the `extensions` of an event report it, in milliseconds. */
+/** Events that are at least this late report their lateness in `extensions`, in milliseconds. */
 const LATE_MS = 5_000;
 
 const lateness = (ms: number) => (ms < LATE_MS ? null : { live: { lateBySeconds: Math.floor(ms / 1_000) } });
 
 /**
- * The events of one subscriber. No event is buffered: each is taken from the source when the subscriber pulls it. Own code: an async generator
- * that awaits a promise cannot be ended before the promise settles.
+ * The events of one subscriber. No event is buffered: each is taken from the source when the subscriber pulls it. Own code, because an
+ * async generator that awaits a promise cannot be ended before the promise settles.
  */
 export class LiveStream<Value> implements AsyncIterableIterator<StreamEvent<Value>, undefined> {
   readonly #source: StreamSource<Value>;
@@ -45,7 +45,7 @@ export class LiveStream<Value> implements AsyncIterableIterator<StreamEvent<Valu
     return this.#waiting !== null;
   }
 
-  /** Delivers an event if the subscriber waits and an event is available. */
+  /** Delivers an event, if the subscriber waits and an event is available. */
   wake(): void {
     const waiting = this.#waiting;
     const next = waiting && this.#take();

@@ -4,7 +4,7 @@ import type { Poll } from "./poll-scheduler.ts";
 import type { ChargeRetained, Source, StateSource } from "./state-poll.ts";
 import { LiveStream } from "./stream.ts";
 
-/** The result of one read from a position on. */
+/** The result of one read that starts at a position. */
 export interface Appended<Position, Item> {
   readonly items: readonly Item[];
   /** Estimated memory of the items, in bytes. */
@@ -24,11 +24,11 @@ interface Rest<Chunk> {
   readonly close: () => void;
 }
 
-/** A list of a run to which items are only appended: a log, metrics. */
+/** A list of a run to which items are only appended, such as its log or its metrics. */
 export interface TailSource<Position, Item> extends Source {
   /** Reads the items after a position. Equal reads of one session share a request. */
   readonly read: (session: Session, position: Position) => Promise<Appended<Position, Item>>;
-  /** The run to which the list belongs. No item is appended after its final state. */
+  /** The run to which the list belongs. No item is appended after the run has reached a final state. */
   readonly run: StateSource<object>;
 }
 
@@ -59,12 +59,15 @@ interface Member<Position, Item> {
   readonly stream: LiveStream<Item>;
 }
 
-/** How long other subscribers wait for a subscriber that does not read, in milliseconds. Afterwards the poll reads for it separately. */
+/**
+ * How long other subscribers wait for a subscriber that does not read, in milliseconds. After that, the poll reads for the slow subscriber
+ * separately.
+ */
 const MAX_LAG_MS = 5_000;
 
 /**
  * Creates the poll of an append-only list. Once the run has been read, the poll reads for waiting subscribers, each from its own position.
- * `onWait` is called when a subscriber waits; `isDue` is set if items, or the end of the list, are already available.
+ * `onWait` is called when a subscriber waits. Its `isDue` is set if items, or the end of the list, are already available.
  */
 export function createTailPoll<Position, Item>(
   read: TailSource<Position, Item>["read"],
@@ -117,7 +120,7 @@ export function createTailPoll<Position, Item>(
     }
   };
 
-  /** Records that a subscriber consumes no more items of its batch. */
+  /** Records that a subscriber needs its batch no longer. */
   const release = (member: Subscriber): void => {
     const { batch } = member;
     member.batch = null;
@@ -130,8 +133,8 @@ export function createTailPoll<Position, Item>(
   };
 
   /**
-   * Lets several subscribers continue to read an open response together. The next chunk is read when all of them have consumed the last one,
-   * so that each chunk is sent once and only one chunk is in memory. A subscriber that does not read is removed after `MAX_LAG_MS`.
+   * Lets several subscribers continue to read an open response together. The next chunk is read when all of them have consumed the current
+   * chunk, so that each chunk is sent once and only one is in memory. A subscriber that does not read is removed after `MAX_LAG_MS`.
    */
   const shareRest = (
     rest: Rest<Appended<Position, Item>>,
@@ -145,7 +148,7 @@ export function createTailPoll<Position, Item>(
       if (isReading || ready.size < reading.size) return;
       isReading = true;
       cancelTimer();
-      // If the response fails, the poll continues from the same position, and reports an error that persists.
+      // If the response fails, the poll continues from the same position. If the error persists, the poll reports it.
       rest
         .next()
         .then(passOn)
@@ -210,14 +213,14 @@ export function createTailPoll<Position, Item>(
     isWanted: () => isRunOver !== null && [...members].some(isWaiting),
     isOver: () => isRunOver === true,
     read: async (session, latenessMs) => {
-      // After the run has ended, the list is read to its end, because items may have been appended before.
+      // After the run has ended, the list is read to its end, because items may have been appended just before.
       const isLast = isRunOver === true;
       const readFor = async (group: Subscriber[]): Promise<boolean> => {
         const [first] = group;
         if (!first) return false;
         const appended = await read(session, first.position);
         deliver(group, appended, isLast, latenessMs());
-        // One request at a time, because other polls, which have been due longer, go first.
+        // Each read sends one request only, because other polls that have been due longer go first.
         if (appended.items.length === 0 && appended.hasMore) onWait(true);
         return appended.items.length > 0 || appended.hasMore;
       };

@@ -4,12 +4,12 @@ import { causeOf } from "../rest/client/failure.ts";
 import { fileURLToPath } from "node:url";
 import { FOLDER } from "../package-info.ts";
 
-/** Interval in which failures with the same cause are logged once, in milliseconds. */
+/** Failures with the same cause are logged once within this time, in milliseconds. */
 const FAILURE_LOGGED_MS = 60_000;
 
 /** Creates the log of events for operators. Repeated events are not logged again. */
 export function createEventLog(log: Log) {
-  /** The routes and paths that were logged. There are at most as many as records have keys. */
+  /** The routes and paths that were logged. Their number is limited by the number of known keys. */
   const wrongTypes = new Set<string>();
   const failures = new LRUCache<string, true>({ max: 100, ttl: FAILURE_LOGGED_MS });
 
@@ -20,7 +20,7 @@ export function createEventLog(log: Log) {
   return {
     unexpected,
 
-    /** Logs an upstream value that reads as null because of its type, once for each path. */
+    /** Logs an upstream value that was replaced with null because of its type, once for each path. */
     wrongType: (route: string, at: string): void => {
       const path = at.replaceAll(/\d+/g, "*");
       const key = `${route} ${path}`;
@@ -52,8 +52,8 @@ const MAX_LOGGED_FIELD_LENGTH = 200;
 
 /**
  * Reduces an error to details that are safe to log: its class, the path of the failed field (`group.hptuning.raw`), and stack frames, the
- * innermost first (`dist/src/graphql/types/group.js:12:5`). Own code: pino's serializer logs the message and own keys of an error, which can
- * contain data of requests and responses, and absolute paths of the installation.
+ * innermost first (`dist/src/graphql/types/group.js:12:5`). Own code, because pino's serializer logs the message and the own keys of an
+ * error. They can contain data of requests and responses, and absolute paths of the installation.
  */
 function reportOf(error: unknown, path: readonly (string | number)[] = []) {
   const lines = error instanceof Error ? (error.stack ?? "").split("\n") : [];

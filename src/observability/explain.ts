@@ -1,7 +1,7 @@
 import type { ResponsePath } from "../engine/field-extensions.ts";
 import type { OperationTrace, TraceEntry, Served, WaitReason } from "../operation-trace.ts";
 
-/** A path of the result, as a tree node with the loads at the path: the names of all paths would take too much memory. */
+/** A path of the result, with the loads at this path. A tree node, because the full names of all paths would take too much memory. */
 class PathCost {
   /** Null at the root. */
   readonly parent: PathCost | null;
@@ -19,7 +19,7 @@ class PathCost {
   }
 }
 
-/** An upstream response, or a command. */
+/** One upstream response with its reads, or a command. */
 class Load {
   readonly paths = new Set<PathCost>();
   /** Paths for which the response was prefetched. */
@@ -27,7 +27,7 @@ class Load {
   /** The reads that are answered by this list. */
   readonly members: Load[] = [];
   list: Load | null = null;
-  /** The round of the load's own request; 0 while no path loads it. */
+  /** The round in which the load's own request is sent; 0 until a path needs the load. */
   ownRound = 0;
   attempts: Shown[] = [];
   waitsSince = 0;
@@ -47,7 +47,10 @@ class Load {
   }
 }
 
-/** The report of an upstream request. The end is missing if the operation was complete before the response. */
+/**
+ * Creates the report of an upstream request. Its outcome is filled in when the response arrives, which may be after the operation was
+ * complete.
+ */
 const shownOf = (
   { attempts, round }: { readonly attempts: readonly object[]; readonly round: number },
   { method, path }: { readonly method: string; readonly path: string },
@@ -56,7 +59,7 @@ const shownOf = (
 ) => ({
   method,
   template: path,
-  /** Number of the attempt. From 2 on it is a retry. */
+  /** Number of the attempt. A number above 1 means a retry. */
   attempt: attempts.length + 1,
   status: null as number | null,
   error: null as string | null,
@@ -64,7 +67,7 @@ const shownOf = (
   round,
   startMs: tenths(startMs),
   waitedMs: tenths(waitedMs),
-  /** Why the request waited; null below a millisecond, because the requests of a tick are ordered before they are sent. */
+  /** Why the request waited. Null below a millisecond, because every request waits until the requests of its tick have been sorted. */
   waitedFor: waitedMs < 1 ? null : waitedFor,
   durationMs: null as number | null,
   bytes: 0,
@@ -78,7 +81,7 @@ function replay({ events }: OperationTrace, began: number) {
   const attempts: { readonly load: Load; readonly shown: Shown }[] = [];
   const free = new Set<PathCost>();
   const scans = new Map<PathCost, { readonly compared: readonly string[]; readonly rows: number }>();
-  /** The path of the mutation that sent the last command, and the rounds before it. */
+  /** The root field that sent the last command, and the number of rounds before it. */
   let mutation: { readonly top: PathCost | null; readonly rounds: number } = { top: null, rounds: 0 };
 
   const loadOf = (traceEntry: TraceEntry | null): Load => {
@@ -95,7 +98,7 @@ function replay({ events }: OperationTrace, began: number) {
     return path;
   };
 
-  /** The round of a new load at a path: the round after the settled loads of the path and of the paths above it. */
+  /** The round of a new load at a path: one after the latest settled load at the path or at a path above it. */
   const roundOf = (path: PathCost): number => {
     let before = mutation.rounds;
     for (let above: PathCost | null = path; above; above = above.parent)
@@ -118,7 +121,7 @@ function replay({ events }: OperationTrace, began: number) {
     if (what.kind === "command") {
       let top = what.path && costOf(what.path);
       while (top?.parent?.parent) top = top.parent;
-      // Mutations run one after the other.
+      // Root fields of a mutation run one after the other.
       if (top !== mutation.top) mutation = { top, rounds: roundsOf(attempts) };
     } else if (what.kind === "open") {
       if (load.isSettled) Object.assign(load, { ownRound: 0, list: null, served: "request" });
@@ -142,7 +145,7 @@ function replay({ events }: OperationTrace, began: number) {
     } else if (what.kind === "wait") load.waitsSince = at;
     else if (what.kind === "admitted") load.waitedFor = what.waitedFor;
     else if (what.kind === "sent") {
-      // The load may have joined a request of another operation, which has ended meanwhile.
+      // The load may have joined a request of another operation. If that operation has ended, the request is sent for this one.
       load.served = "request";
       const shown = shownOf(load, what, at - began, {
         waitedMs: at - load.waitsSince,
@@ -166,15 +169,15 @@ const roundsOf = (attempts: readonly { readonly shown: Shown }[]): number =>
   Math.max(0, ...attempts.map(({ shown }) => shown.round));
 
 /**
- * Returns a function that reports how a result came about: `extensions.explain` when the caller requested it, and `extensions.stale` if a
- * stale response was used; null without either. `began` is by `performance.now()`.
+ * Returns a function that reports how a result was obtained: `extensions.explain` if the caller requested it, and `extensions.stale` if a
+ * stale response was used. It returns null if there is neither. `began` is by `performance.now()`.
  */
 export function explainer(
   operationTrace: OperationTrace,
   began: number,
   isRequested: boolean,
 ): () => object | null {
-  /** The number of requests that led to the initial result. */
+  /** Number of requests before the initial result. */
   let atOnce: number | null = null;
   return () => {
     const hasStale = operationTrace.events.some(({ what }) => what.kind === "stale");
@@ -201,21 +204,21 @@ function explained(
     withoutRungraph += paths.size;
     if (paths.size === 0) continue;
     reads[served]++;
-    // All paths but the first share the load of another path.
+    // The first path causes the load. All others share it.
     reads.shared += paths.size - 1;
   }
   const requests = attempts.map(({ load, shown }, index) => ({
     ...shown,
     ...causesOf(load),
-    // The request began after the initial result of an operation with `@defer` or `@stream`.
+    // Whether the request began after the initial result of an operation with `@defer` or `@stream`.
     ...(index >= atOnce && { isDeferred: true }),
   }));
   return {
     requests,
     reads,
-    // Links that cost no request, because the selected fields are part of the reference.
+    // References that cost no request, because the selected fields are part of the reference itself.
     free: { links: free.size, ...firstOf(free) },
-    // Rows that the gateway compared, and the arguments by which the upstream service could not filter.
+    // The rows that the gateway itself compared, with the arguments by which the upstream service could not filter.
     ...(scans.size > 0 && {
       scans: [...scans].map(([path, scan]) => ({ ...firstOf(new Set([path])), ...scan })),
     }),
@@ -224,7 +227,7 @@ function explained(
       rounds: roundsOf(attempts),
       bytes: requests.reduce((sum, { bytes }) => sum + bytes, 0),
       durationMs: tenths(performance.now() - began),
-      // Number of requests of a client that follows each reference by itself.
+      // Number of requests that a client would send if it followed each reference itself.
       withoutRungraph,
     },
   };
@@ -242,9 +245,9 @@ function causesOf(load: Load) {
 
 const tenths = (ms: number): number => Math.round(ms * 10) / 10;
 
-/** Maximum paths that are named. */
+/** Maximum paths that are listed by name. */
 const MAX_NAMED = 3;
-/** Maximum length of a name, in characters: names consist of aliases, which callers choose. */
+/** Maximum length of a path's name, in characters, because it contains aliases, which callers choose. */
 const MAX_PATH_NAME_LENGTH = 200;
 
 /** The names of some paths, such as `group.experiments.nodes.0.buildJob`, and how many more there are. */
@@ -256,11 +259,14 @@ function firstOf(paths: ReadonlySet<PathCost>) {
   return { fields, moreFields: paths.size - fields.length };
 }
 
-/** Maximum paths that are reported, and maximum total length of the paths, because aliases can be as long as the document. */
+/**
+ * Maximum number of paths with stale responses that are reported. `MAX_CHARACTERS`: their maximum total length, because aliases can be as
+ * long as the document.
+ */
 const MAX_STALE = 500;
 const MAX_CHARACTERS = 100_000;
 
-/** The paths with a stale response, and its age. */
+/** The paths with a stale response, each with the age of the response. */
 function stalePaths(loads: readonly Load[]): readonly object[] {
   const ages = new Map<PathCost, number>();
   for (const { paths, staleMs } of loads) {

@@ -1,11 +1,11 @@
 import { Counter, type Registry } from "prom-client";
 import type { CoordinatesOf, SelectedFields } from "../engine/coordinates.ts";
 
-/** Maximum names of clients beside `other`. With the number of fields of the schema, this bounds the series. */
+/** Maximum names of clients in addition to `other`. Together with the number of fields in the schema, it limits the number of series. */
 const MAX_CLIENTS = 25;
 
 /**
- * Counts the operations that select each field, by client. A field counts once for each operation, under the type or interface by which the
+ * Counts the operations that select each field, by client. A field counts once per operation, under the type or interface on which the
  * document selects it.
  */
 export function createFieldCounts(coordinatesOf: CoordinatesOf, registers: Registry[]) {

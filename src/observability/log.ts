@@ -3,7 +3,7 @@ import { SEVERITIES } from "./severity.ts";
 
 type Write = (fields: object, message: string) => void;
 
-/** Receives log lines: a logger of pino, such as `app.log` of Fastify, or another object with these functions. */
+/** Receives log lines. It may be a pino logger, such as `app.log` of Fastify, or another object with these functions. */
 export interface Log {
   readonly debug: Write;
   readonly info: Write;
@@ -12,16 +12,15 @@ export interface Log {
 }
 
 /**
- * Log lines are written when they have `minLength` bytes, and at least every `periodicFlush` milliseconds. Beyond `maxLength`
- * bytes that could not be written, further lines are dropped.
+ * Buffered log lines are written when they reach `minLength` bytes, and at least every `periodicFlush` milliseconds. If more than
+ * `maxLength` bytes could not be written, further lines are dropped.
  */
 const BUFFER = { minLength: 4_096, periodicFlush: 200, maxLength: 1_048_576 };
 
 /**
- * Creates the log on standard output: JSON, or readable lines on a terminal. Lines are buffered, because unbuffered writes take a tenth of the
- * time of a short operation. `close` writes the buffered lines; later lines are dropped. If the reader of the log stops reading, a write
- * fails immediately, because pipes do not block in Node, and is repeated with the next flush. Nothing waits for the reader, not even the
- * end of the process.
+ * Creates the log on standard output: JSON, or readable lines on a terminal. Lines are buffered, because unbuffered writes take a tenth of
+ * the time of a short operation. `close` writes the buffered lines; later lines are dropped. If the reader of the log stops reading, a
+ * write fails immediately and is repeated with the next flush. Nothing waits for the reader, not even the end of the process.
  */
 export function createLog(level: string): { readonly log: Log; readonly close: () => void } {
   const isWhole = /debug|trace/.test(level);
@@ -32,7 +31,7 @@ export function createLog(level: string): { readonly log: Log; readonly close: (
   const flush = (): void => output.flush();
   process.on("exit", flush);
   const write = (line: string) => void output.write(isTTY ? readableOf(line, isWhole) : line);
-  // No pid and host name: log collectors add their own.
+  // `base: null` omits the pid and the host name, because log collectors add their own.
   const log = pino({ level, base: null, formatters: { level: levelOf } }, { write });
   const close = (): void => {
     log.level = "silent";
@@ -43,19 +42,19 @@ export function createLog(level: string): { readonly log: Log; readonly close: (
   return { log, close };
 }
 
-/** The level of a line as pino has it, and by the name that log collectors expect. */
+/** The level of a line: pino's number, and the name that log collectors expect. */
 const levelOf = (label: string, level: number): object => ({
   level,
   severity: SEVERITIES[label] ?? "DEFAULT",
 });
 
-/** The keys of a request that a terminal shows, in this order, and the units of numbers. */
+/** The keys of a request that a terminal shows, in this order. `UNITS`: the units of numbers. */
 const SHOWN = ["status", "type", "what", "name", "ms", "upstreamRequests", "bytes", "code", "codes"];
 const UNITS: Readonly<Record<string, string>> = { ms: " ms", upstreamRequests: " upstream", bytes: " bytes" };
 
 /**
- * A readable line without null or empty fields. The line of a request is short, so that it does not wrap at 100 columns, unless `isWhole` is
- * set: `12:00:00 200 query Page 12 ms 3 upstream NOT_FOUND`.
+ * Formats a readable line, without null or empty fields. Unless `isWhole` is set, the line of a request is shortened so that it does not
+ * wrap at 100 columns: `12:00:00 200 query Page 12 ms 3 upstream NOT_FOUND`.
  */
 function readableOf(line: string, isWhole: boolean): string {
   // Safe: pino has written the line.

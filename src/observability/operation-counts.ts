@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Counter, type Registry } from "prom-client";
 import type { OperationDetails } from "../engine/engine.ts";
 
-/** A client by the name that it sends. */
+/** The name and version that a client sends about itself. */
 export interface ClientName {
   readonly client: string;
   readonly version: string;
@@ -11,7 +11,7 @@ export interface ClientName {
 /** Matches names that are counted unchanged. */
 const CLIENT_NAME = /^[\w@](?:[\w .@/:+-]{0,62}[\w+])?$/;
 
-/** The client of a request by the headers of Apollo's and of other clients: `other` for an unusual name; null without a name. */
+/** The client of a request, from the headers that Apollo's or other clients send: `other` for an unusual name, null without a name. */
 export function clientOf(headers: IncomingHttpHeaders): ClientName | null {
   const prefix = "apollographql-client-name" in headers ? "apollographql" : "graphql";
   const { [`${prefix}-client-name`]: name, [`${prefix}-client-version`]: given = "unknown" } = headers;
@@ -33,8 +33,8 @@ interface Counts extends Record<Summed, number> {
 }
 
 /**
- * How long a name must be unused before a new name may evict it, in milliseconds. A process therefore adds at most `max` names in this
- * time, however many names callers send.
+ * How long a name must be unused before a new name may evict it, in milliseconds. A process therefore adds at most `max` names within this
+ * time, no matter how many names callers send.
  */
 const UNUSED_MS = 600_000;
 
@@ -64,7 +64,7 @@ function createNamedCounts(
       },
     });
 
-  // A line break separates the names in a key, because no header and no name contains one.
+  // A line break separates the names in a key, because neither headers nor names contain one.
   const add = (first: string, second: string, usedAt: number): Counts => {
     const labels = { [labelNames[0]]: first, [labelNames[1]]: second };
     const counts = { labels, operations: 0, failed: 0, seconds: 0, usedAt };
@@ -72,7 +72,10 @@ function createNamedCounts(
     return counts;
   };
 
-  /** Whether new names may be added. Evicts the least recently used ones if they were unused for long. */
+  /**
+   * Whether a new pair of names may be added. If there is no room, evicts the least recently used pair, provided that it was unused for
+   * long.
+   */
   const hasCapacity = (): boolean => {
     const chosen = [...all].filter(([, { usedAt }]) => usedAt < Infinity);
     if (chosen.length < max) return true;
@@ -86,7 +89,10 @@ function createNamedCounts(
     /** The counts of names that the gateway chooses. They are few, and are never evicted. */
     fixed: (first: string, second: string): Counts =>
       all.get(`${first}\n${second}`) ?? add(first, second, Infinity),
-    /** The counts of names that a caller chose; null if they are not counted by name. New names are added only if `isTrusted` is set. */
+    /**
+     * The counts of a pair of names that a caller chose; null if the pair is not counted separately. New names are added only if
+     * `isTrusted` is set.
+     */
     chosen: (first: string, second: string, isTrusted: boolean): Counts | null => {
       const isName = isTrusted && CLIENT_NAME.test(first) && CLIENT_NAME.test(second);
       const counts =
@@ -121,8 +127,8 @@ const NAMES: NameSettings = {
 };
 
 /**
- * Creates the counters of operations by name and by client. Each count returns the name under which the client is counted. Callers choose
- * these names, so new ones are added only with `isTrusted`.
+ * Creates the counters of operations by name and by client. Counting returns the name under which the client is counted. Callers choose
+ * these names, so new names are added only with `isTrusted`.
  */
 export function createOperationCounts(registers: Registry[], now: () => number) {
   const clients = createNamedCounts(CLIENTS, registers, now);

@@ -1,4 +1,4 @@
-/** The levels of log lines by the names that the log collectors of clouds expect. */
+/** The levels of log lines, with the names that the log collectors of clouds expect. */
 export const SEVERITIES: Readonly<Record<string, string>> = {
   trace: "DEBUG",
   debug: "DEBUG",

@@ -30,7 +30,7 @@ export interface DownloadDetails {
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600, 1800];
 
-/** The buckets of a histogram of durations up to a deadline, which is the last bound. */
+/** The buckets of a histogram of durations. The last bound is the deadline. */
 const bucketsUpTo = (deadlineMs: number): number[] => {
   const deadline = deadlineMs / 1000;
   return [...SECONDS.filter((seconds) => seconds < deadline), deadline];
@@ -41,7 +41,7 @@ const REQUESTS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 200];
 type Load = UpstreamStats &
   Record<"operations" | "downloads" | "subscriptions" | "polls" | "waitingBytes", number>;
 
-/** The metrics of the current load, with their help. */
+/** The metrics of the current load, each with its help text. */
 const LOADS: Readonly<Record<keyof Load, readonly [name: string, help: string]>> = {
   circuit: [
     "rungraph_circuit_open",
@@ -88,13 +88,13 @@ interface Settings {
   readonly now: () => number;
   /** Maximum durations of operations and of upstream requests, in milliseconds. */
   readonly deadlines: { readonly operation: number; readonly upstream: number };
-  /** The fields of an operation that are counted by client; null if none are. */
+  /** Returns the fields of an operation that are counted by client; null if no fields are counted. */
   readonly coordinatesOf: CoordinatesOf | null;
 }
 
 /**
- * Creates the metrics and request logs. Labels have few values: templates, statuses and codes, and a bounded number of
- * names of clients and operations.
+ * Creates the metrics and request logs. Labels have few different values: path templates, statuses, codes, and a bounded number of names of
+ * clients and operations.
  */
 export function createTelemetry({ log, load, now, deadlines, coordinatesOf }: Settings) {
   const registers = [new Registry()];
@@ -118,7 +118,7 @@ export function createTelemetry({ log, load, now, deadlines, coordinatesOf }: Se
     "GraphQL operations, each by its most severe code.",
     ["type", "code"],
   );
-  // The series of alerts begin with 0, because `increase` does not see the first increment of a series that begins with 1.
+  // The series that alerts use start with 0, because `increase` in PromQL misses the first increment of a series that starts with 1.
   for (const type of ["query", "mutation", "subscription", "invalid", "unread"])
     for (const code of ["INTERNAL_SERVER_ERROR", "SERVICE_OVERLOADED"]) operations.inc({ type, code }, 0);
   const operationSeconds = histogram(
@@ -218,18 +218,18 @@ export function createTelemetry({ log, load, now, deadlines, coordinatesOf }: Se
 
 export type Telemetry = ReturnType<typeof createTelemetry>;
 
-/** The first code with a status of 500 or above, otherwise the first code. */
+/** The first code whose status is 500 or above; if there is none, the first code. */
 const mostSevereOf = (codes: readonly string[]): string =>
   codes.find((code) => isErrorCode(code) && statusOf(code) >= 500) ?? codes[0] ?? "OK";
 
-/** Matches the unknown parameters that a log line names, and limits their number. */
+/** Matches the names of unknown parameters that are logged. `MAX_LOGGED_NAMES`: maximum number of such names in a log line. */
 const PLAIN_NAME = /^\w{1,30}$/;
 const MAX_LOGGED_NAMES = 5;
 
-/** Number of characters of a caller's key in logs: too few to verify guessed tokens with them. */
+/** Number of characters of a caller's key in logs, few enough that guessed tokens cannot be verified with them. */
 const SHORT_KEY_LENGTH = 8;
 
-/** The fields of a log line: the caller, and the outcome. `Object.assign` is five times as fast here as two spreads. */
+/** Creates the fields of a log line: the caller, and the outcome. `Object.assign` is five times as fast here as two spreads. */
 const lineOf = (
   { scope: { requestId, trace, token, caller }, span }: Reported,
   client: ClientName | null,

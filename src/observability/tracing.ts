@@ -17,12 +17,12 @@ import type { Identity, RequestScope } from "../callers/request-scope.ts";
 import type { UpstreamSpan } from "../rest/client/attempt.ts";
 import type { OperationDetails } from "../engine/engine.ts";
 
-/** Creates spans with the SDK that the process registers, even if it does so later. Without an SDK the spans have no ids. */
+/** Creates spans with the SDK that the process has registered or registers later. Without an SDK, spans have no ids. */
 const tracer = trace.getTracer("rungraph");
 
 /** The outcome at the end of a span. Attributes contain only values that are safe to log. */
 interface Ending {
-  /** A more specific name of the span, which was unknown at its start. */
+  /** A more specific name of the span, if its final name was unknown at the start. */
   readonly name?: string;
   readonly attributes?: Attributes;
   /** The code or status of the failure; null on success. */
@@ -30,7 +30,7 @@ interface Ending {
 }
 
 export interface RequestSpan {
-  /** Null unless the request is traced here. */
+  /** The id of the trace; null unless the gateway traces the request. */
   readonly traceId: string | null;
   readonly run: <Answer>(act: () => Answer) => Answer;
   readonly end: (ending: Ending) => void;
@@ -63,8 +63,8 @@ export function openRequestSpan(
 }
 
 /**
- * Ends the span of a GraphQL request. The span is named by the operation type. The operation name is only an attribute, because callers choose
- * it and span names should have low cardinality.
+ * Ends the span of a GraphQL request. The span is named by the operation type. The operation name is only an attribute, because callers
+ * choose it, and span names should have low cardinality.
  */
 export function endOperationSpan(
   span: RequestSpan,
@@ -141,7 +141,7 @@ function opened(span: Span, own: Context): RequestSpan {
 
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-/** Matches a `tracestate` that is passed on. The specification allows dropping longer values. */
+/** Matches a `tracestate` that is passed on. The specification allows longer values to be dropped. */
 const TRACESTATE = /^[\t -~]{1,512}$/;
 
 /** The headers that pass the caller's trace context on unchanged; null without a valid `traceparent`. */

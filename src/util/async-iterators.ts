@@ -12,8 +12,8 @@ export function singleValue(message: object): AsyncIterableIterator<object> {
 }
 
 /**
- * Converts each value of an iterator. `return` ends the iterator even while `next` is pending, which a generator cannot do. Calls
- * `onEnd` once, after the last value or when the iterator is returned.
+ * Converts each value of an iterator. In contrast to a generator, `return` ends the iterator even while `next` is pending. Calls `onEnd`
+ * once, after the last value or when the iterator is returned.
  */
 export function mapAsyncIterator<From>(
   { next: nextOf, return: endOf }: Pick<AsyncIterator<From>, "next" | "return">,

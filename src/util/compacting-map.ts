@@ -3,7 +3,7 @@
  * the table that replaces it.
  */
 
-/** A new map replaces the old one when there are more deleted keys than this, and more deleted keys than others. */
+/** A new map replaces the old one when it has more deleted keys than this, and more deleted keys than others. */
 const MAX_DELETED = 1_000;
 
 /** A map with string keys. A key that is deleted and set again may keep its position. */

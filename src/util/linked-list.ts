@@ -9,12 +9,12 @@
 export interface Link<Member> {
   readonly member: Member;
   readonly rank: number;
-  /** Null outside of the list, because a link that was removed must not lead to others. */
+  /** Null outside the list, because a removed link must not keep others in memory. */
   previous: Link<Member> | null;
   next: Link<Member> | null;
 }
 
-/** A doubly linked list in the order of ranks: members are added after those of their rank, and removed anywhere. */
+/** A doubly linked list that is sorted by rank. A member is added after the members of equal rank, and can be removed anywhere. */
 export class LinkedList<Member> {
   /** Only the list changes it. */
   first: Link<Member> | null = null;

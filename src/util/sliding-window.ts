@@ -8,7 +8,7 @@ export const perSeconds = (requests: number, seconds: number) => ({ requests, pe
 
 /**
  * A sliding-window counter of the requests of one token. A share of the limit may be used as a burst, for example when a page opens. The
- * remaining requests are spread over the time until the oldest request leaves the window, so a request is always possible soon.
+ * remaining requests are spread over the time until the oldest request leaves the window, so that the next request is never far away.
  */
 export class SlidingWindow {
   readonly #limit: RateLimit;
@@ -24,8 +24,8 @@ export class SlidingWindow {
   }
 
   /**
-   * The earliest time for a request, after `ahead` requests that wait before it, and `unsent` requests that were admitted but are not
-   * recorded yet.
+   * The earliest time for a new request. `ahead`: number of requests that wait before it. `unsent`: number of requests that were admitted
+   * but not recorded yet.
    */
   nextAt(now: number, ahead = 0, unsent = 0): number {
     const used = this.countAt(now) + unsent;
@@ -41,7 +41,10 @@ export class SlidingWindow {
     return (this.#times[this.#left + (excess % requests)] ?? now) + periods * periodMs;
   }
 
-  /** The earliest time at which a request would not exceed another limit, whose period must not be longer than that of the window. */
+  /**
+   * The earliest time at which a request would not exceed another limit. The period of that limit must not be longer than the period of the
+   * window.
+   */
   freeAt(now: number, { requests, periodMs }: RateLimit): number {
     const oldest = this.#times.at(-requests);
     return oldest === undefined ? now : Math.max(now, oldest + periodMs);

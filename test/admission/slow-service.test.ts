@@ -17,7 +17,7 @@ const responseTo = ({ path, method }: Seen) => {
   return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
 };
 
-/** A gateway with default limits, in front of a service with this number of workers and the same clock. */
+/** Starts a gateway with default limits, in front of a service with this number of workers and the same clock. */
 async function startSlow(workers: number) {
   const { clock, advance } = fakeClock();
   const service = await startWorkers({
@@ -66,7 +66,7 @@ const HUNDRED = upTo(100);
 const CURVES = `{ ${HUNDRED.map((id) => `of${id}: experiment(id: "ada.mnist.${id}") { metrics(first: 1) { nodes { values { name value } } } }`).join(" ")} }`;
 
 describe.each([4, 8])("a gateway with %d upstream workers of 0.8 s each", (workers) => {
-  test("answers a hundred curves, none of them too late", async () => {
+  test("answers reads of a hundred runs, all before their deadline", async () => {
     const { gateway, service, serve } = await startSlow(workers);
     const { data, errors } = await serve(gateway.ask<object, unknown>(CURVES));
     expect(errors).toBeUndefined();
@@ -87,7 +87,7 @@ describe.each([4, 8])("a gateway with %d upstream workers of 0.8 s each", (worke
     expect(service.seen()).toHaveLength(100);
   });
 
-  test("answers another token within three service times meanwhile", async () => {
+  test("meanwhile answers another token within three service times", async () => {
     const { gateway, service, clock, serve } = await startSlow(workers);
     const waits: number[] = [];
     const small: Promise<void>[] = [];

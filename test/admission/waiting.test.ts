@@ -19,7 +19,7 @@ import { begin } from "../support/readers.ts";
 const WAITING = "rungraph_upstream_requests_waiting";
 const TOKENS = ["a", "b", "c"];
 
-/** A service that answers, delays or fails requests, behind a gateway whose queue holds four. */
+/** Starts a service that answers, delays or fails requests, behind a gateway whose queue holds four. */
 async function start(env: Record<string, string>) {
   const time = fakeClock();
   let mode: "answer" | "delay" | "fail" = "answer";
@@ -66,7 +66,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   },
   RATE_LIMIT: {
     env: { UPSTREAM_RATE_LIMIT: "20/60" },
-    // Together with the previous requests, these use up the burst.
+    // Together with the previous requests, these requests use up the burst.
     block: ({ gateway }) =>
       Promise.all(TOKENS.map((token) => gateway.ask(statusesOf(upTo(14)), {}, { token }))),
     unblock: ({ time }) => time.advance((time.timers()[0] ?? time.clock.now()) - time.clock.now()),
@@ -98,7 +98,7 @@ describe.each(Object.entries(CAUSES))(
   (reason, { env = {}, block, unblock }) => {
     const isWaiting = (gateway: Gateway, count: number) =>
       reaches(gateway, `${WAITING}{reason="${reason}"}`, count);
-    /** The waiting requests of the callers that block the others. */
+    /** The number of waiting requests of the callers that block the others. */
     const waitingBefore = (gateway: Gateway) => metricOf(gateway, WAITING);
 
     test("is counted, alternates with other callers' requests, and is sent", async () => {

@@ -19,7 +19,7 @@ interface Schema {
 }
 
 const TYPES = new Set<unknown>(["string", "number", "integer", "boolean", "array", "object"]);
-/** No references, no alternatives, no bounds, no conditions. */
+/** The allowed keywords. References, alternatives, bounds and conditions are missing, because not all hosts accept them. */
 const KEYWORDS = "type description default enum items properties required additionalProperties".split(" ");
 const [MOST_LEVELS, MOST_PROPERTIES, MOST_ENUM_VALUES] = [5, 100, 500];
 const NAME = /^[A-Za-z_][\w-]{0,63}$/;
@@ -108,7 +108,7 @@ describe("strict hosts", () => {
   });
 });
 
-/** An agent that may write, and a service that starts any run. */
+/** Starts a gateway for an agent that may write, in front of a service that starts any run. */
 async function startWriting(env: Record<string, string> = {}) {
   const run = { id: 43, unique_name: "ada.mnist.43", last_status: "created", config: null, last_metric: {} };
   const gateway = await startBefore(() => ({ json: run }), { ...RELEASE_04, MCP: "write", ...env });
@@ -134,7 +134,7 @@ describe("a JSON argument", () => {
     expect(sent()).toEqual([{ config: { declarations } }]);
   });
 
-  test("is refused by its own rules when it is not JSON", async () => {
+  test("that is not valid JSON is refused like any other wrong value", async () => {
     const { use, sent } = await startWriting({
       TRUSTED_DOCUMENTS: trusting(`mutation Create($specification: JSON!) {
         createExperiment(project: "ada.mnist", input: { specification: $specification }) { experiment { id } }

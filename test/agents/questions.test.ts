@@ -7,7 +7,9 @@ import { readPage } from "../docs/page.ts";
 import ANSWERS from "./answers.json" with { type: "json" };
 import { RELEASE_04 } from "../support/gateway.ts";
 
-/** Matchers that a data file can name: a list with more items than these, or a string that contains these words. */
+/**
+ * Matchers that the data file can name. They match a list with more items than the given list, or a string that contains the given words.
+ */
 const MATCHERS: Readonly<Record<string, (given: never) => unknown>> = {
   among: (items: readonly unknown[]) =>
     expect.arrayContaining(items.map((each) => expect.objectContaining(expected(each) as object))),

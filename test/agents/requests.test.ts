@@ -175,7 +175,7 @@ describe("pages", () => {
 
   test("from other origins are refused, even if Host and Origin agree", async () => {
     const { url } = await startGateway({ upstream: await startDemoService(), env: { MCP: "read" } });
-    // fetch would send the host of the address.
+    // Requests are not sent by `fetch`, which would replace the header `Host` with the host of the address.
     const send = async (origin: string, host: string) => {
       const headers = { ...MCP_HEADERS, origin, host };
       const { status, body } = await sendPlainly(`${url}/mcp`, { method: "POST", headers }, LIST);

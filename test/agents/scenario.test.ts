@@ -110,7 +110,7 @@ describe.each<Era>(["auto", "legacy"])("an agent with %s protocol negotiation", 
   });
 });
 
-test("agent instructions suggest a start with the available tools", async () => {
+test("agent instructions suggest which available tool to call first", async () => {
   const { client } = await start();
   expect(client.getInstructions()).toContain("begin with FindProjects");
   expect(client.getInstructions()).toContain("graphql_query");
@@ -119,7 +119,7 @@ test("agent instructions suggest a start with the available tools", async () => 
 });
 
 describe("the caller of a tool", () => {
-  test("is identified by the client's token; without one GraphQL's errors are returned", async () => {
+  test("is identified by the client's token; without one, gets GraphQL's errors", async () => {
     const { demo, url, ...gateway } = await start();
     const query = "{ viewer { username } }";
     const grace = await connectAgent({ url }, { token: tokenOf(demo, "grace") });

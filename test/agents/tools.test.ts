@@ -48,7 +48,7 @@ describe("the tool of a shipped operation", () => {
     }
   });
 
-  test("reports which arguments it accepts when they are wrong", async () => {
+  test("reports unknown and missing arguments, and lists the accepted ones", async () => {
     const { use, calls } = await start({});
     expect(await use("RunLog", { id: "x", line: 5 })).toEqual({
       text: expect.stringContaining('arguments: expected only id, lines, got "line"'),
@@ -130,7 +130,7 @@ describe("the tools of trusted documents", () => {
     const written = await names();
     expect(written).toContain("StartPage");
     expect(written).toContain("Restart");
-    // Subscriptions have no single result, and a password is not for an agent.
+    // Subscriptions have no single result, and an agent must not have a password.
     for (const name of ["SignIn", "LiveRuns", "graphql_query", "graphql_mutation", "graphql_schema"])
       expect(written).not.toContain(name);
     expect((await use("StartPage")).result).toMatchObject({ data: { viewer: { username: "ada" } } });
@@ -196,7 +196,7 @@ describe("the tools of trusted documents", () => {
     });
   });
 
-  test("may be named like object properties; none can sign in", async () => {
+  test("may have the names of object properties, but cannot sign in", async () => {
     const { names, use } = await start({
       MCP: "write",
       TRUSTED_DOCUMENTS: trusting(

@@ -8,7 +8,7 @@ import { profileFile } from "../support/tracker.ts";
 import EXPECTED from "./summary.json" with { type: "json" };
 import REFUSED from "./refused.json" with { type: "json" };
 
-/** A gateway in front of a service with these experiments of `ada/mnist`. */
+/** Starts a gateway in front of a service with these experiments of `ada/mnist`. */
 async function startRuns(
   rows: readonly object[],
   {
@@ -98,7 +98,7 @@ test("resolves a parameter name as a key first, then as a path", async () => {
   );
 });
 
-test("a breakdown has a row of null for runs without a tag, user, group or parameter", async () => {
+test("a breakdown counts runs without tag, user, group or parameter under null", async () => {
   const { list, calls } = await startRuns([
     row(1, { tags: [], user: null, experiment_group: "ada.mnist.7", declarations: null }),
     row(2, { tags: ["a", "a"], user: "ada", experiment_group: null, declarations: { lr: null } }),
@@ -293,7 +293,7 @@ test.each([
   ["metrics", "last_metric", `best(metric: "loss", direction: ASC) { id }`],
   ["parameters", "declarations", `breakdown(by: [{ parameter: "lr" }]) { count }`],
   ["durations", "started_at", `breakdown(by: [{ property: USER }]) { durationSeconds { mean } }`],
-])("are an error where rows have no %s", async (of, key, fields) => {
+])("statistics are an error if rows have no %s", async (of, key, fields) => {
   const profile = profileFile(`extends: polyaxon-0.4\nomittedInLists: {experiments: [${key}]}`);
   const { list } = await startRuns(EXPECTED.rows, { env: { UPSTREAM_PROFILE: profile } });
   const { errors } = outcomeOf(await list("", `summary { ${fields} }`));

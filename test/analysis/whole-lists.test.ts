@@ -6,7 +6,7 @@ import { measureTicks } from "../support/ticks.ts";
 
 /* Summaries of lists that are read as a whole: how they share reads, and where in an operation they can be. */
 
-/** Names that a summary accepts, because one run has values for them. */
+/** Names that a summary accepts, because one run has values with these names. */
 const NAMED = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`loss${index}`, index]));
 
 async function startRuns(count: number, env: Record<string, string> = {}) {

@@ -35,7 +35,7 @@ export interface BuildAnswers {
   readonly env?: Record<string, string>;
 }
 
-/** A service whose experiment n has the build n, behind a gateway that may batch. */
+/** Starts a service whose experiment n has the build n, behind a gateway that may batch. */
 export async function startBuilds({ byIds = buildRows, alone = wholeBuild, env = {} }: BuildAnswers = {}) {
   const { service, ...gateway } = await startBefore(
     ({ path, headers }) => {

@@ -7,7 +7,7 @@ import { listIn } from "../support/listed.ts";
 import FORMS from "./metrics-forms.json" with { type: "json" };
 
 describe("metrics of a group's experiments", () => {
-  /** A gateway that may batch and one that may not. */
+  /** Starts a gateway that may batch, and a gateway that may not. */
   const startBoth = () => startTwo({ env: RELEASE_04 }, { env: RELEASE_02 });
 
   test.each(FORMS)("take one request, %s", async (_, fields) => {

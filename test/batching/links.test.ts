@@ -137,7 +137,7 @@ describe("a server that does not support the filter", () => {
   });
 
   test.each([REFUSED_FILTER, UNKNOWN_LIST])(
-    "is not assumed from refusals of unreadable records (case %#)",
+    "is not inferred from refusals of unreadable records (case %#)",
     async (reported) => {
       const { ask, calls } = await startBuilds({
         byIds: (ids) => (ids.includes("9") ? reported : buildRows(ids)),
@@ -167,7 +167,7 @@ describe("a server that does not support the filter", () => {
     expect(calls()).toEqual([...alone(["1", "2"]), byIds(["1", "2"])]);
   });
 
-  test("is not assumed when the caller's own filter is refused", async () => {
+  test("is not inferred when the caller's own filter is refused", async () => {
     const { ask, calls } = await startBuilds({
       byIds: (ids) => (ids.includes("nonsense:1") ? REFUSED_FILTER : buildRows(ids)),
     });

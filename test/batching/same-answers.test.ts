@@ -48,7 +48,7 @@ const MATERIAL = {
     [entities("BuildJob:ada/mnist/1", "BuildJob:ada/mnist/2", "BuildJob:ada/speech/7"), "BuildJob"],
     [entities("Job:ada/mnist/1", "Job:ada/mnist/4", "Job:ada/mnist/5"), "Job"],
   ],
-  // Fields whose values change over time, and one that needs the number of a job.
+  // These fields are left out: their values change over time, or (one field) they need the number of a job.
   leftOut: new Set(["durationSeconds", "Experiment.job"]),
   depth: 6,
 } as const;

@@ -139,7 +139,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
       await page.evaluate(`navigator.clipboard.writeText("")`);
       await click(page, menu.getByRole("button", { name: label }));
       await menu.getByText(/^Copied/).waitFor();
-      // The message may belong to an earlier copy.
+      // The clipboard is polled, because the message may belong to an earlier copy.
       const read = () => page.evaluate<string>(`navigator.clipboard.readText()`);
       await expect.poll(read, SHOWN).not.toBe("");
       return read();

@@ -27,7 +27,7 @@ const row = (id: number, loss: number | null) => ({
 });
 const ROWS = [row(1, 0.5), row(2, null), row(10, 0.25)];
 
-/** The page with the result of the query. */
+/** Opens the page and shows the result of the query. */
 async function openRows(viewport = WIDE) {
   const service = await startFake((seen) =>
     seen.path.includes("experiments") ? pageOf(ROWS, seen) : { json: { username: "ada" } },
@@ -61,7 +61,7 @@ const [FIRST, SECOND, TENTH] = [
 ];
 
 describe.runIf(hasBrowser)("GraphiQL", () => {
-  test.each([WIDE, NARROW])("shows the list of an answer as a table that is sorted: %o", async (viewport) => {
+  test.each([WIDE, NARROW])("shows a list in a response as a sortable table: %o", async (viewport) => {
     const { page, complaints } = await openRows(viewport);
     const button = page.getByRole("button", { name: "Table", exact: true });
     await click(page, button);
@@ -88,7 +88,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("has no table for an answer without a list", async () => {
+  test("shows no table for a response without a list", async () => {
     const { page } = await openRows();
     const button = page.getByRole("button", { name: "Table", exact: true });
     await click(page, button);

@@ -46,7 +46,7 @@ const ZOOMED = { width: 640, height: 400 };
 test.runIf(hasBrowser).each([
   ["at a zoom of 200 %", ZOOMED],
   ["on a phone", NARROW],
-  ["on a phone that lies", { width: 844, height: 390 }],
+  ["on a phone in landscape", { width: 844, height: 390 }],
   ["in a low window", { width: 1280, height: 500 }],
 ])("keeps the parts of GraphiQL apart %s", async (_, viewport) => {
   const { url } = await startDemoGateway();

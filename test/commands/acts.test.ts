@@ -67,7 +67,7 @@ test("removing a missing bookmark succeeds unless the record itself is missing",
     "ada/mnist/jobs/3/": "ada.mnist.jobs.3",
     "ada/mnist": "ada.mnist",
   };
-  // DELETE gets 404 with JSON, which is what known servers respond for both.
+  // A DELETE receives 404 with JSON. Known servers send this response in both cases.
   const service = await startFake(({ method, path }) => {
     const name = records[path.replace("/api/v1/", "")];
     return method === "GET" && name ? { json: { id: 3, name: "mnist", unique_name: name } } : undefined;

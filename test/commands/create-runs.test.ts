@@ -6,14 +6,14 @@ import { globalId } from "../support/ids.ts";
 import { lineOf, readRecording } from "../support/replay.ts";
 
 /*
- * Experiments, jobs, build jobs and groups from a specification: the requests of the recordings, and the inputs that are rejected before
- * any request.
+ * Creates experiments, jobs, build jobs and groups from a specification. The requests must equal the recorded requests, and invalid inputs
+ * must be rejected before any request.
  */
 
 const FILES = { "polyaxon-0.2": "0.2.0-creates", "polyaxon-0.4": "0.4.4-creates" } as const;
 type Release = keyof typeof FILES;
 
-/** A gateway in front of a server that sends the same response to each request. */
+/** Starts a gateway in front of a server that sends the same response to each request. */
 async function start(
   profile: string,
   response: FakeResponse = { json: { id: 7, name: null, tags: null }, status: 201 },
@@ -124,7 +124,7 @@ describe("a new run", () => {
     ]);
   });
 
-  test("keeps specification parameters that the input omits, because servers replace all", async () => {
+  test("keeps parameters of the specification that the input omits", async () => {
     const { create, sent } = await start("polyaxon-0.4");
     const parameters = [
       { name: "lr", value: 0.2 },
@@ -135,7 +135,7 @@ describe("a new run", () => {
     expect(sent()).toEqual([["POST ada/mnist/experiments", { config: TEXT.config, declarations }]]);
   });
 
-  test("of a group sends its specification object as a string with equal values", async () => {
+  test("of a group sends a specification object as an equivalent string", async () => {
     const { create, sent } = await start("polyaxon-0.4");
     const values = [1e-7, 1.5e-7, 3, 'a"1e-7', "\u009f"];
     const specification = { kind: "group", hptuning: { matrix: { lr: { values } } }, run: { cmd: "x" } };
@@ -152,7 +152,7 @@ describe("a new run", () => {
       TOP_BUILD,
       { version: 1, kind: "build", build: { image: "tensorflow:1.4", build_steps: ["pip install x"] } },
     ],
-  ])("of a build takes the form of %s, whichever form is given", async (profile, specification, config) => {
+  ])("of a build takes the format of %s, whichever is given", async (profile, specification, config) => {
     const { create, sent } = await start(profile);
     await create("BuildJob", { specification });
     await create("BuildJob", { specificationText: JSON.stringify(specification) });

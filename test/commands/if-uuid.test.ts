@@ -8,7 +8,7 @@ import { globalId } from "../support/ids.ts";
 
 const RECORD = { id: 3, name: "mnist", uuid: "u-1", last_status: "running" };
 
-/** A service whose records, if any, are all `record`. */
+/** Starts a service whose records, if any, are all `record`. */
 async function start(record: object | null = RECORD) {
   const service = await startFake(({ method }) => {
     if (method !== "GET") return { text: "" };

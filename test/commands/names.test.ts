@@ -7,8 +7,8 @@ import { startProfile } from "../support/profiles.ts";
 import COMMANDS from "./experiment-commands.json" with { type: "json" };
 
 /*
- * The service finds an experiment by its own number and ignores that of its group. A wrong group number would send a command to another
- * run, so such a name is read first.
+ * The service finds an experiment by its own number, and ignores the number of the group. A wrong number of the group would send a command
+ * to another run than intended, so a run with such a name is read first.
  */
 
 async function start() {

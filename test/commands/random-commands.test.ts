@@ -207,7 +207,7 @@ function mutationOf(taken: Exclude<Step, { act: "wait" }>): [text: string, varia
   return [`($id: ID!) { done: ${act}Experiment(id: $id${more}) { ${SHOWN} } }`, {}];
 }
 
-/** A demo with a fake clock, and a gateway in front of it. */
+/** Starts a demo with a fake clock, and a gateway in front of it. */
 async function openFixture() {
   let now = Date.parse("2026-06-01T12:00:00Z");
   const { ask } = await startDemoGateway({ now: () => now, env: { UPSTREAM_RETRIES: "0" } });

@@ -13,7 +13,7 @@ const JOBS = [1, 2, 3, 4, 5, 6].map((id) => `"ada.mnist.jobs.${id}"`).join();
 const PATHS = ["experiments/3", "jobs/5", "builds/7", "groups/2"];
 const KINDS = ["Experiment", "Job", "BuildJob", "Group"];
 
-/** A gateway in front of a service that, by default, accepts every command. */
+/** Starts a gateway in front of a service that, by default, accepts every command. */
 async function start(opened: ReturnType<typeof startAccepting> = startAccepting(), more = {}) {
   const service = await opened;
   const { ask } = await startGateway({ upstream: service, env: { ...env, ...more } });
@@ -76,7 +76,7 @@ describe("a mutation of several runs", () => {
 const RUNNING = { last_status: "running", started_at: "2026-02-01T10:00:00+01:00", finished_at: null };
 const FINISHED = { ...RUNNING, last_status: "succeeded", finished_at: "2026-02-01T11:00:00+01:00" };
 
-/** Runs by project and number: runs from 10 on have finished, 404 does not exist. `bob` refuses commands. */
+/** Starts a service with every run except run 404. Runs from number 10 on have finished. The service rejects commands for runs of `bob`. */
 const startMany = () =>
   startFake(({ method, path }) => {
     const { pathname, searchParams } = new URL(path, "http://service");
@@ -144,7 +144,7 @@ describe("a bulk command for a project's experiments", () => {
     expect(service.seen()[2]?.body).toBe(`{"ids": [2, 3]}`);
   });
 
-  test("refused by one project keeps results of other projects and runs", async () => {
+  test("refused by one project leaves the results of other projects intact", async () => {
     const { ask, service } = await start(startMany());
     const ids =
       "ada.mnist.experiments.2 bob.words.experiments.3 ada.mnist.experiments.4 eve.x.jobs.5 ada.mnist.experiments.404";
@@ -175,7 +175,7 @@ describe("a bulk command for a project's experiments", () => {
   });
 });
 
-test("a failed bulk command is reported as possibly unsupported, with unknown outcomes", async () => {
+test("a failed bulk command has unknown outcomes, and may be unsupported", async () => {
   const lost = { text: "", status: 405, headers: { "content-type": "text/html" } };
   const rows = [1, 2].map((id) => ({ id, last_status: "running", started_at: null, finished_at: null }));
   const listed = { json: { count: 2, next: null, results: rows } };
@@ -257,12 +257,12 @@ describe("with HALT, the error reports the outcome of a mutation", () => {
 
   test.each([
     [
-      "of one run, whose record fails afterwards",
+      "of a run whose record fails after the command",
       `stopJob(id: "ada.mnist.jobs.1", force: true) { job { project { experiments(first: 0) { totalCount } } } }`,
       { code: "BAD_USER_INPUT", outcome: "unknown" },
     ],
     [
-      "and of a root field that fails no more than that",
+      "of a root field that fails itself",
       `stopJob(id: "ada.mnist.jobs.2", force: true) { outcome }`,
       { code: "FORBIDDEN" },
     ],

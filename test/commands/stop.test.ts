@@ -4,7 +4,7 @@ import { callOf, commandCalled, idOf } from "../support/commands.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 
-/** A service with runs in one state. It stops all of them, as known servers do with finished ones. */
+/** Starts a service whose runs have this state. The service also stops finished runs, as known servers do. */
 const startRuns = (state: object) => {
   let stopped = {};
   return startFake(({ method, path }) => {

@@ -13,7 +13,7 @@ import { detail, html, json } from "../support/replies.ts";
 
 /* Each writing row of the service's document: success, rejection, broken connection, timeout, wrong id, no token. */
 
-/** The type of its payload, which follows from its kind. */
+/** The type of a command's payload, which follows from the kind of the record. */
 function payloadOf({ name, kind }: Command): string {
   const own = `${name.charAt(0).toUpperCase()}${name.slice(1)}Payload`;
   if (name.startsWith("delete")) return "DeletePayload";
@@ -45,7 +45,7 @@ describe("every writing endpoint of the service's document has a mutation:", () 
   });
 });
 
-describe("an id not of the mutation's kind returns BAD_USER_INPUT, sending nothing:", () => {
+describe("an id of another kind returns BAD_USER_INPUT, and nothing is sent:", () => {
   const aimed = commands.filter((command) => command.kind);
   const kinds = ["Experiment", "Job", "BuildJob", "Group", "Project"];
   const others = ["ExperimentJob:ada/mnist/3/1", "MetricRecord:ada/mnist/3/9", "User:ada"];
@@ -108,7 +108,7 @@ const answering = oneOfEach.filter(({ isSilent }) => !isSilent);
 const UNKNOWN = { outcome: "unknown" };
 const RETRYING = { UPSTREAM_RETRIES: "2" };
 
-/** Sends each command in a separate request, all concurrently. They are too few to open the circuit. */
+/** Sends each command in a separate request, all concurrently. These requests are too few to open the circuit. */
 async function sendEach(url: string, these: readonly Command[], env: Record<string, string> = {}) {
   const { ask } = await startGateway({ upstream: { url }, env: { ...RETRYING, ...env } });
   return Promise.all(
@@ -116,7 +116,7 @@ async function sendEach(url: string, these: readonly Command[], env: Record<stri
   );
 }
 
-/** The result of `sendEach` when each command fails alike. */
+/** The result of `sendEach` if all commands fail in the same way. */
 const allFail = (
   these: readonly Command[],
   [code, message]: readonly [code: string, message: string],
@@ -159,7 +159,7 @@ test.each<Row>([
   expect(service.calls()).toEqual(callsOf(these));
 });
 
-/** A service that calls `fail` in place of a response, once it has received the whole request. */
+/** Starts a service that calls `fail` instead of sending a response, after it has received the whole request. */
 async function startFailing(fail: (response: ServerResponse) => unknown) {
   const calls: string[] = [];
   const url = await listen(async (request, response) => {

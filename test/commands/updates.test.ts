@@ -8,7 +8,9 @@ import { profileFile } from "../support/tracker.ts";
 import REFUSED from "./refused-updates.json" with { type: "json" };
 import RESTARTS from "./restarts.json" with { type: "json" };
 
-/** A server with this profile that accepts every update, and the requests that it receives, with their bodies. */
+/**
+ * Starts a server with this profile that accepts every update. `sent` returns the requests that the server has received, with their bodies.
+ */
 async function start(profile = "polyaxon-0.4", written: object = { tags: [] }) {
   const service = await startFake(({ body }) => ({
     json: { id: 3, name: "mnist", unique_name: "ada.mnist", ...written, ...(body ? JSON.parse(body) : {}) },

@@ -16,8 +16,8 @@ import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 
 /*
- * The built gateway with its demo, by each of its entry points. It is started once per version of Node.js: one gateway per test would take
- * longer than all tests.
+ * Tests the built gateway with its demo, through each of its entry points. The gateway is started once per version of Node.js, because
+ * starting one for each test would take longer than all tests.
  */
 let gateway: GatewayProcess;
 let token: string;

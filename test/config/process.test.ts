@@ -22,7 +22,7 @@ const linesOf = (text: string): unknown[] =>
     .map((line) => JSON.parse(line) as unknown);
 
 describe("the gateway as a process", () => {
-  test("names wrong, unknown and removed settings without values, exiting with code 2", async () => {
+  test("reports wrong, unknown and removed settings without values, and exits with 2", async () => {
     const first = Object.entries(WRONG_SETTINGS).map(([name, [text = ""]]) => [name, text]);
     const wrong = { ...Object.fromEntries(first), MAX_TOKENS: "canary", MAX_DEPHT: "canary" };
     const { ended, out, err } = startMain(wrong);
@@ -39,7 +39,7 @@ describe("the gateway as a process", () => {
     expect(err()).not.toMatch(/canary|^ {4}at /m);
   });
 
-  test("starts without upstream requests or stderr output; SIGINT exits with code 0", async () => {
+  test("starts without upstream requests or stderr output, and exits 0 on SIGINT", async () => {
     const service = await startFake(() => ({ json: { username: "ada" } }));
     const { url, kill, ended, out, err } = await startReady({ UPSTREAM_URL: service.url });
     await askAt(url, "t0ken", "{ viewer { username } }");
@@ -58,7 +58,7 @@ describe("the gateway as a process", () => {
     expect(await ended).toBe(0);
   });
 
-  test("answers, keeps some log lines and exits 0 despite a full pipe", async () => {
+  test("despite a full pipe answers, keeps some log lines and exits 0", async () => {
     const { url, kill, exited, out, pauseReading, resumeReading } = await startReady();
     /** A line has 450 bytes, so the pipe is full after some hundred lines. One token may have 32 operations at a time. */
     const askOften = async (times: number, name: string) => {
@@ -77,7 +77,7 @@ describe("the gateway as a process", () => {
       expect(out()).toContain('"name":"Read"');
     }, LONG_TIMEOUT);
     const kept = out().match(/"name":"Held/g)?.length ?? 0;
-    // The buffer of a megabyte holds 2,200 lines, the pipe and its reader 700.
+    // The buffer of one megabyte holds 2,200 lines. The pipe and its reader hold 700 lines.
     expect(kept).toBeGreaterThan(1_000);
     expect(kept).toBeLessThan(4_500);
     pauseReading();
@@ -110,7 +110,7 @@ describe("the gateway as a process", () => {
   });
 
   describe.skipIf(!existsSync(SCRIPT))("on a terminal", () => {
-    /** The gateway in a terminal of its own, which ends its lines with a carriage return. */
+    /** Starts the gateway in its own terminal, which ends lines with a carriage return. */
     const startOnTerminal = (environment: Record<string, string> = {}) =>
       startProgram(
         [SCRIPT, "-qec", `${process.execPath} ${mainIn(BUILT)}`, "/dev/null"],

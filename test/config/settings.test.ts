@@ -56,7 +56,7 @@ describe("settings", () => {
     [{ NODE_ENV: "production", UPSTREAM_URL: "http://service.example" }, []],
     [{ NODE_ENV: "development" }, []],
     [{ DEMO: "off" }, ["UPSTREAM_URL: expected the address of the service (DEMO is off)"]],
-  ])("such as %j determine whether a demo may start", (environment, problems) => {
+  ])("such as %j determine whether the demo may start", (environment, problems) => {
     expect(issuesOf(environment as Record<string, string>)).toEqual(problems);
   });
 

@@ -39,7 +39,7 @@ const RECORDS: Readonly<Record<string, Expected>> = {
   cluster: keys(KEYS.cluster, { version_api: keys(KEYS.version), nodes: each(keys(KEYS.clusterNode)) }),
 };
 
-/** `page of kept job`: a page of records that contain a job. */
+/** Parses the name of a content: `page of kept job`, for example, is a page of records that contain a job. */
 function expectedOf(content: string): Expected {
   const [, isPage, isKept, name = ""] = /^(page of )?(kept )?(\w+)$/.exec(content) ?? [];
   const record = RECORDS[name];

@@ -18,7 +18,7 @@ const RECORDED = readFileSync(file, "utf8")
   // Safe: the file never changes.
   .map((line) => JSON.parse(line) as Exchange);
 
-/** Keys whose values differ between servers, and those that the demo does not send with every record. */
+/** Keys whose values differ between servers, and keys that the demo does not send with every record. */
 const DIFFERENT = new Set(
   "uuid pod_id created_at updated_at in_cluster tensorboard data_refs last_metric".split(" "),
 );

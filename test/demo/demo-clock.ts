@@ -4,7 +4,7 @@ import { startDemoService } from "../support/demo-gateway.ts";
 
 const noon = Date.UTC(2026, 5, 1, 12);
 
-/** A service whose clock shows noon until `wait` advances it. */
+/** Starts a service whose clock shows noon until `wait` advances it. */
 export async function openDemo(options: Omit<DemoOptions, "now"> = {}) {
   let time = noon;
   const demo = await startDemoService({ ...options, now: () => time });

@@ -42,7 +42,7 @@ describe("the demo's endpoints:", () => {
   });
 
   test.each(GIVEN.lacks)(
-    "rows of $kind omit the keys that 0.4.4 omits; bookmark lists omit `bookmarked`",
+    "list rows of $kind omit the same keys as release 0.4.4",
     async ({ kind, lacks }) => {
       const { ask } = await openDemo();
       await ask(`POST ${MNIST}/${kind}/1/bookmark/`);

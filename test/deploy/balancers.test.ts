@@ -17,7 +17,7 @@ const RUN = /experiments\/(\d+)\/$/;
 /** A run for which the service sends no response. */
 const STALLED = 43;
 
-/** A service with active runs. It does not respond to commands. */
+/** Starts a service with active runs. It does not respond to commands. */
 const startService = () =>
   startFake(({ method, path }) => {
     const [, id] = RUN.exec(path) ?? [];
@@ -43,7 +43,7 @@ async function startReplicas(upstreamUrl: string) {
     ports: [...ports],
     kill: (port: number, signal: NodeJS.Signals) => running.get(port)?.kill(signal),
     ended: (port: number) => running.get(port)?.ended,
-    /** A metric of each. */
+    /** The value of a metric at each gateway. */
     metric: (name: string) =>
       Promise.all(
         [...ports].map(async (port) => {
@@ -72,7 +72,7 @@ function hasBalancer(name: BalancerName): boolean {
   return false;
 }
 
-/** A balancer with its file of `deploy/`, ended with the test. Resolves with its URL. */
+/** Starts a balancer with its file in `deploy/`. The balancer ends with the test. Resolves with its URL. */
 async function startBalancer(...given: Parameters<typeof runBalancer>): Promise<string> {
   const { url, check, stop } = await runBalancer(...given);
   onTestFinished(stop);
@@ -80,7 +80,7 @@ async function startBalancer(...given: Parameters<typeof runBalancer>): Promise<
   return url;
 }
 
-/** The response to `statusOf`. */
+/** The expected response to the query `statusOf`. */
 const RIGHT = `200 ${JSON.stringify(RUNNING_ANSWER)}`;
 
 const TOKENS = Array.from({ length: 12 }, (_, at) => `t${at}`);
@@ -251,7 +251,7 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       for (const token of tokens) expect(await ask(token)).toBe(RIGHT);
       expect(replicasOf(writer)).toEqual([killed, expect.any(Number)]);
 
-      // A read timeout of 1 s in place of 40 s.
+      // The read timeout of this balancer is 1 s instead of 40 s.
       const hasty = await startBalancer(name, replicas.ports, (file) =>
         file.replace("proxy_read_timeout 40s", "proxy_read_timeout 1s"),
       );

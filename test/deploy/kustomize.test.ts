@@ -10,7 +10,7 @@ const { annotations } = parseYaml("kustomize/scrape-annotations/annotations.yaml
 test.each(kustomizations)("$folder lists all its files, and only files that exist", ({ folder, named }) => {
   const url = new URL(folder, DEPLOY);
   expect(named.filter((name) => !existsSync(new URL(name, url)))).toEqual([]);
-  // Prometheus without its operator reads alerts.yaml.
+  // The list lacks alerts.yaml, because only a Prometheus without the operator reads this file.
   const known = new Set([...named, "kustomization.yaml", "alerts.yaml"]);
   const files = readdirSync(url).filter((name) => name.endsWith(".yaml"));
   expect(files.filter((name) => !known.has(name))).toEqual([]);

@@ -57,7 +57,7 @@ test("the dashboard and the alerts name metrics that the gateway exposes", async
   }
 });
 
-test("alerts and dashboard count as failures only codes not caused by callers", () => {
+test("alerts and dashboard count no failures that callers cause", () => {
   const codes = Object.entries(ERROR_CODES);
   const serious = codes.filter(([, { status }]) => status >= 500).map(([code]) => code);
   const patterns = all.flatMap(([, text = ""]) => [...text.matchAll(/\bcode=~"([^"]*)"/g)]);
@@ -68,7 +68,7 @@ test("alerts and dashboard count as failures only codes not caused by callers", 
     );
 });
 
-test("error codes with increase alerts are exposed as 0 from the start", async () => {
+test("error codes with alerts on an increase start at 0", async () => {
   const increase = /increase\(rungraph_operations_total\{code="(\w+)"\}/g;
   const codes = conditions.flatMap(([, text]) => [...text.matchAll(increase)].map(([, code]) => code));
   expect(codes).toEqual(["INTERNAL_SERVER_ERROR", "SERVICE_OVERLOADED"]);

@@ -53,7 +53,7 @@ const SERVED = [
   `${PATHS.mcp}/`,
 ];
 
-test("each sample proxy forwards each path of the gateway, or omits it with a comment", () => {
+test("each sample proxy forwards every gateway path, or explains why not", () => {
   const proxies = samples().filter(({ text }) => PROXY.test(text));
   const missing = proxies.map(({ place, text }) => {
     const comments = text.match(/#.*/g)?.join(" ") ?? "";

@@ -72,14 +72,14 @@ test.each(samples)("$name has valid settings, drain time, and half its memory as
   const { NODE_ENV: _, NODE_OPTIONS: options, ...settings } = sample.environment;
   expect(SETTINGS).toEqual(expect.arrayContaining(Object.keys(settings)));
   const config = readConfig({ ...sample.environment });
-  // Without it, the gateway would start a demo.
+  // Without this setting, the gateway would start a demo.
   expect(config.UPSTREAM_URL?.href).toBe(`${UPSTREAM_URL}/`);
   expect(Number.parseInt(sample.seconds, 10) * 1_000).toBeGreaterThan(config.DRAIN_TIMEOUT_MS);
   const [, heap] = /^--max-old-space-size=(\d+)$/.exec(options ?? "") ?? [];
   expect(Number(heap)).toBeLessThanOrEqual(Number.parseInt(sample.memory, 10) / 2);
 });
 
-test("Compose reads settings from the file that docs/docker.md writes, and overrides none there", () => {
+test("Compose reads the settings file of docs/docker.md, and overrides none", () => {
   const [, file = ""] = /^cat > deploy\/(\S+) /m.exec(dockerPage) ?? [];
   for (const { env_file: files, environment: own } of [gateway, replicas["gateway-1"]]) {
     expect(files).toEqual([{ path: file, required: false }]);

@@ -41,7 +41,7 @@ function kustomize() {
   const generators = kustomizations.flatMap((each) => each.generators);
   const inBase = (name: string) => parseYaml(`kustomize/base/${name}.yaml`);
   const { template } = inBase("deployment").spec;
-  /** Settings of the example, as its pods receive them, and its secrets, each of which is a file there. */
+  /** The settings of the example as its pods receive them, and its secrets. Each secret is a file in a pod. */
   const settings = pairs(generators.flatMap(({ literals = [] }) => literals));
   const secrets = pairs(readSample("kustomize/example/secrets.env").trim().split("\n"));
   const named = Object.entries(settings).filter(([name]) => !(name.replace(/_FILE$/, "") in secrets));

@@ -32,7 +32,7 @@ function apply(part: string, folder: string): void {
   const file = join(folder, path);
   const isNew = textOf("+") === "";
   if (isNew && existsSync(file)) throw new Error(`${path}: expected a new file`);
-  // Another change may already have changed the line as the recipe does.
+  // An earlier recipe may already have changed the line in the same way.
   if (!isNew && part.includes("\n-") && readFileSync(file, "utf8").includes(textOf("-"))) return;
   const [before, after, ...others] = isNew ? ["", ""] : readFileSync(file, "utf8").split(textOf("+"));
   if (after === undefined || others.length > 0)
@@ -54,7 +54,7 @@ beforeAll(() => {
     execFileSync(process.execPath, command, { cwd: folder });
 });
 
-/** A gateway with the code of the copy, in front of a service or of its own demo. */
+/** Starts a gateway with the code of the copy, in front of a service or of its own demo. */
 async function startChanged(upstreamUrl: string | null, env: Record<string, string>) {
   const { url, kill } = await startGatewayProcess(upstreamUrl, env, [mainIn(folder)]);
   onTestFinished(kill);
@@ -82,7 +82,7 @@ test("the field, endpoint and subscription from CONTRIBUTING's recipes work", as
   events.leave();
 });
 
-test("CONTRIBUTING's kind works if a profile has it; its endpoint is unavailable", async () => {
+test("CONTRIBUTING's example kind works if a profile defines its endpoints", async () => {
   const notebook = { id: 7, unique_name: "ada.mnist.notebooks.7", last_status: "running", build_job: null };
   const service = await startFake(({ path }) => {
     if (path.includes("/notebook-7")) return { json: { ...notebook, node_scheduled: "gpu-1" } };

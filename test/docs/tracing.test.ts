@@ -31,8 +31,8 @@ const LOGS = "GET {owner}/{project}/jobs/{id}/logs";
 const LOG_ID = globalId("Job:ada/mnist/3");
 
 /**
- * The gateway as a process that first loads this file of OpenTelemetry, the collector that receives its spans, and a service with one user,
- * one job with a log, and no builds.
+ * Starts the gateway as a process that first loads this file of OpenTelemetry, the collector that receives its spans, and a service with
+ * one user, one job with a log, and no builds.
  */
 async function startTraced(file: string) {
   const service = await startRecords({
@@ -104,7 +104,7 @@ test("with HTTP instrumentation, a caller's trace continues through the gateway 
   expect(page.spans).toHaveLength(6);
   expect(server.parentSpanId).toBe(CALLER);
   expect(operation).toMatchObject({ parentSpanId: server.spanId, isError: true });
-  // A second value in the header would follow a comma.
+  // The comparison is exact, because a second value in the header would follow a comma.
   expect(page.sent).toEqual(page.sentBy(upstream));
   expect(upstream).toEqual(
     [USERS, LOGS, JOB, BUILD].map((name) => ({

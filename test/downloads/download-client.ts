@@ -7,7 +7,9 @@ export const RUN = globalId("Experiment:ada/mnist/42");
 /** Headers that belong to the connection and differ between responses. */
 const OF_THE_CONNECTION = new Set(["connection", "date", "keep-alive", "transfer-encoding"]);
 
-/** A gateway in front of a service, and a signed-in caller that downloads files, by default the outputs of a run. */
+/**
+ * Starts a gateway in front of a service. Returns a function by which a signed-in caller downloads files, by default the outputs of a run.
+ */
 export async function startDownloads(
   answer: Answering = () => undefined,
   env: Record<string, string> = { UPSTREAM_PROFILE: "polyaxon-0.4" },

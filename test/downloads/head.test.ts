@@ -25,7 +25,7 @@ describe("HEAD of a download", () => {
 
   test.each<[string, FakeResponse]>([
     ["404", { status: 404, json: { detail: "Not found." } }],
-    // Only the body shows that the token is invalid.
+    // Only the body of this response shows that the token is invalid.
     ["401", { status: 403, json: { detail: "Invalid token." } }],
     ["503", { status: 503, json: {}, headers: { "retry-after": "7" } }],
   ])("returns the status of a failed GET: %s", async (status, reported) => {

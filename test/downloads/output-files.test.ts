@@ -11,7 +11,7 @@ const TREE = "ada/mnist/experiments/42/outputs/tree";
 const FILES = "ada/mnist/experiments/42/outputs/files";
 const FILE = `${RUN}/files`;
 
-/** The gateway in front of a service with these responses to GETs, by path. The service has every record. */
+/** Starts the gateway in front of a service with these responses to GETs, by path. The service has every record. */
 const startFiles = (reported: Readonly<Record<string, FakeResponse>>) =>
   startDownloads(({ path }) => {
     const asked = path.replace("/api/v1/", "");

@@ -48,7 +48,7 @@ describe("a download", () => {
 
   test.each([
     ['"v1"', 206, "2345", "bytes 2-5/10"],
-    // The file has changed.
+    // The version does not match, because the file has changed.
     ['"v0"', 200, "0123456789", undefined],
   ])("returns the requested range if the file is still %s", async (etag, ...expected) => {
     const { take, service } = await startDownloads(ranged);

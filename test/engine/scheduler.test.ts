@@ -16,7 +16,7 @@ import { post } from "../support/raw-requests.ts";
 
 const DOCUMENTS = 40;
 
-/** Valid subscriptions, all of them different. */
+/** Creates valid subscriptions, which all differ. */
 const subscription = (number: number) => `subscription S${number} { runUpdated(id: "no id") { reason } }`;
 const query = (number: number) => `query Q${number} { gateway { version } }`;
 
@@ -93,7 +93,7 @@ test("a document is not parsed after its deadline", async () => {
   await reaches(gateway, "rungraph_operations_running", 0);
 });
 
-test("callers of one gateway do not delay another in the same process", async () => {
+test("callers of one gateway do not delay another gateway in the process", async () => {
   const demo = await startDemoService();
   const [busy, other] = [await startGateway({ upstream: demo }), await startGateway({ upstream: demo })];
   const ofManySlices = "{ __schema { types { name } } }";

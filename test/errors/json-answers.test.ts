@@ -6,7 +6,7 @@ import { type Answer, startGateway } from "../support/gateway.ts";
 import { firstCodeOf } from "../support/one-read.ts";
 import TEXTS from "./json-texts.json" with { type: "json" };
 
-/** A gateway in front of a service with a configurable response. */
+/** Starts a gateway in front of a service with a configurable response. */
 async function start() {
   let reported: Buffer = Buffer.from("");
   const service = await startFake(() => ({
@@ -44,7 +44,7 @@ interface Written {
 const written = (value: unknown): Written => ({ written: JSON.stringify(value), value });
 
 describe("an upstream response", () => {
-  test("is read if it is JSON, else UPSTREAM_BAD_RESPONSE", async () => {
+  test("is read if it is JSON, otherwise returns UPSTREAM_BAD_RESPONSE", async () => {
     const { valueOf } = await start();
     for (const text of TEXTS.read) expect(await valueOf(text)).toEqual({ value: JSON.parse(text) });
     for (const text of REFUSED) expect([text, await valueOf(text)]).toEqual([text, "UPSTREAM_BAD_RESPONSE"]);
@@ -95,7 +95,7 @@ describe("an upstream response", () => {
         .map((value) => written(value + 0)),
       fc.bigInt().map((value) => {
         const isKept = Number.isSafeInteger(Number(value));
-        // Before Node.js 21 it is a string.
+        // Before Node.js 21, such a number is a string.
         return { written: `${value}`, value: isKept || "rawJSON" in JSON ? Number(value) : `${value}` };
       }),
       fc.constantFrom(...WORDS).map((word) => ({ written: word, value: null })),

@@ -67,7 +67,7 @@ const compressed = (text: string | Buffer, message: string): Refusal => ({
 
 test.each([
   compressed(gzipSync('{"detail": "It is locked."}'), "It is locked."),
-  // It cannot be decoded.
+  // This body cannot be decoded.
   compressed(PAGE, "The record is in a state that does not allow this."),
 ])("an error response labelled gzip: $message", expectRefused);
 

@@ -7,7 +7,7 @@ import REFUSED from "./refused.json" with { type: "json" };
 
 const ROWS = [1, 2, 3, 4, 5].map((id) => row(id));
 
-/** A service whose second page fails. */
+/** Starts a service whose second page fails. */
 const startBroken = () =>
   startExports((seen) => (seen.path.includes("offset") ? { status: 500, json: {} } : pageOf(ROWS, seen)), {
     MAX_PAGE_SIZE: "2",
@@ -44,7 +44,7 @@ describe("an export", () => {
   test.each([
     [403, null],
     [429, "300"],
-  ])("with a first page failing with %i returns it, with Retry-After %s", async (status, pause) => {
+  ])("whose first page fails with %i returns this status, with Retry-After %s", async (status, pause) => {
     const { get } = await startExports(() => ({
       status,
       json: {},

@@ -102,7 +102,7 @@ describe("an export of metrics", () => {
     ]);
   });
 
-  test("aborts when all runs would fail alike", async () => {
+  test("aborts when all runs would fail for the same reason", async () => {
     const { get } = await startMeasured({ 5: failing(401) });
     const body = get(`${PROJECT}/metrics.csv`).then((response) => response.text());
     await expect(body).rejects.toThrow(BROKEN);

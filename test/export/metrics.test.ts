@@ -75,7 +75,7 @@ test("metrics of a diverged run are numbers or null, never strings", async () =>
   );
 });
 
-test("exports metrics beyond an operation's request limit when lists lack start times", async () => {
+test("exports metrics of more runs than an operation's request limit", async () => {
   const rows = Array.from({ length: 250 }, (_, index) => row(index + 1, { created_at: null }));
   const { get } = await startExports((seen) =>
     seen.path.includes("/metrics")

@@ -15,18 +15,18 @@ async function linesOf(...runs: readonly [object, object]) {
 const padded = (index: number) => `p${String(index).padStart(3, "0")}`;
 
 describe("an export of runs with too many parameters for a table", () => {
-  test("has long names only in lines of runs that have them", async () => {
+  test("contains a long name only in the lines of its runs", async () => {
     const long = named(400, (index) => padded(index).padEnd(9_000, "x"));
     const [first, second] = await linesOf({ declarations: { lr: 1, ...long } }, { declarations: { lr: 2 } });
     expect([first?.["parameter.lr"], second?.["parameter.lr"], second?.["others"]]).toEqual([1, 2, null]);
-    // Nothing is lost.
+    // No parameter is lost.
     expect(Object.keys({ ...first, ...Object(first?.["others"]) })).toEqual(
       expect.arrayContaining(Object.keys(long).map((name) => `parameter.${name}`)),
     );
     expect(JSON.stringify(second).length).toBeLessThan(40_000);
   });
 
-  test("has columns for the most frequent ones and collects the rest last", async () => {
+  test("has columns for the most frequent parameters, and the rest last", async () => {
     const [first, second] = await linesOf(
       { declarations: { ...named(600, (index) => `own${index}`), shared: 1 }, last_metric: { loss: 1 } },
       { declarations: { ...named(300, (index) => `zz${index}`), shared: 2 }, last_metric: {} },
@@ -37,7 +37,7 @@ describe("an export of runs with too many parameters for a table", () => {
     expect([first?.["parameter.shared"], second?.["parameter.shared"], first?.["metric.loss"]]).toEqual([
       1, 2, 1,
     ]);
-    // Nothing is lost.
+    // No parameter is lost.
     const counts = [first, second].map((line) => {
       const given = Object.entries(line ?? {}).filter(
         ([name, value]) => name.startsWith("parameter.") && value !== null,

@@ -10,7 +10,7 @@ import { NO_DEADLINES } from "../support/long-timeout.ts";
 import { jsonText } from "../support/one-read.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 
-/** A gateway in front of a service that sends one response to every request. */
+/** Starts a gateway in front of a service that sends one response to every request. */
 const startWith = (text: string) => startBefore(() => jsonText(text));
 
 const times = (count: number, item: string) => Array<string>(count).fill(item).join(",");

@@ -32,7 +32,7 @@ const doubling = (levels: number) =>
     return `fragment F${level} on Project { ${fields.join(" ")} }`;
   });
 
-/** A service without records that counts its requests. */
+/** Starts a service without records that counts its requests. */
 const startEmpty = async (env: Record<string, string> = {}) => {
   const service = await startFake(() => undefined);
   return { service, ...(await startGateway({ upstream: service, env })) };
@@ -74,7 +74,7 @@ describe("the field limit counts selections with expanded fragments before execu
   });
 });
 
-/** An experiment with this log. */
+/** Starts a service that has an experiment with this log. */
 const startLog = async (log: string, env: Record<string, string> = {}) => {
   const service = await startFake(({ path }) => (path.includes("/logs") ? { text: log } : undefined));
   return startGateway({ upstream: service, env });
@@ -131,8 +131,8 @@ describe("a limit checked during completion", () => {
   });
 
   test.each([
-    ["read once", (index: number) => ({ build_job: null, name: `${index}`.padEnd(90, "\u0001") })],
-    ["that is the same for all", () => ({ name: null, build_job: "ada.mnist.builds.1" })],
+    ["read for one row", (index: number) => ({ build_job: null, name: `${index}`.padEnd(90, "\u0001") })],
+    ["shared by all rows", () => ({ name: null, build_job: "ada.mnist.builds.1" })],
   ])("counts short control-character strings as JSON-escaped, in a record %s", async (_, rowOf) => {
     const results = Array.from({ length: 500 }, (_each, index) => ({ id: index + 1, ...rowOf(index) }));
     const build = { id: 1, unique_name: "ada.mnist.builds.1", name: "\u0001".repeat(90) };
@@ -161,7 +161,7 @@ describe("a limit checked during completion", () => {
     let isCancelled: Promise<unknown> = Promise.resolve();
     const url = await listen((request, response) => {
       if (request.url?.includes("/logs")) response.end("\n".repeat(100));
-      // Never answered.
+      // This request never receives a response.
       else isCancelled = once(response, "close");
     });
     const { ask } = await startGateway({ upstream: { url }, env: { MAX_RESULT_FIELDS: "50" } });
@@ -202,7 +202,7 @@ describe("a limit checked during completion", () => {
     );
     expect(errors[0]).toMatchObject({ path: ["a", 0], extensions: { code: "BAD_USER_INPUT" } });
     expect(data).toEqual({ a: Array(900).fill(null), b: Array(900).fill(null) });
-    // With incremental delivery, each is reported once.
+    // With incremental delivery, each error is reported once.
     const later = query.replace(/ }$/, " ... @defer { gateway { version } } }");
     expect(merge(await askIncrementally(url, { query: later, variables })).errors).toHaveLength(501);
   });

@@ -25,8 +25,8 @@ const WINDOW_MS = 10_000;
 export const TEN_CALLERS = upTo(10).map((number) => `t0ken${number}`);
 
 /**
- * A gateway with a fake clock, in front of a service that can fail. `many` reads `count` different experiments concurrently. `one` reads an
- * experiment as the next of these callers.
+ * Starts a gateway with a fake clock, in front of a service that can fail. `many` reads `count` different experiments concurrently. `one`
+ * reads an experiment as the next of these callers.
  */
 export async function startBreakable(env: Record<string, string> = {}, callers: readonly string[] = []) {
   const service = await startFaultServer(recordByItsId);

@@ -107,14 +107,14 @@ describe("a repeatedly failing service", () => {
     expect(await one()).toBe("ok");
   });
 
-  test.each([401, 403, 404, 409, 429, 500])("is not assumed from responses with %i", async (status) => {
+  test.each([401, 403, 404, 409, 429, 500])("is not inferred from responses with %i", async (status) => {
     const { service, one } = await startOfTen();
     service.fail(/./, respondWith({ status, json: {} }), (call) => call <= 25);
     await inSequence(25, one);
     expect(await one()).toBe("ok");
   });
 
-  test("is not assumed from requests that time out before being sent", async () => {
+  test("is not inferred from requests that time out before being sent", async () => {
     await withDeadline(async (deadlineMs) => {
       const { service, gateway, one } = await startOfTen({
         UPSTREAM_CONNECTIONS: "1",
@@ -168,12 +168,12 @@ describe("a repeatedly failing service", () => {
     expect(counted(await waiting)).toEqual({ [BREAKER]: 3 });
     service.heal();
     expect(await one()).toBe(BREAKER);
-    // The silence counts.
+    // The time without requests counts.
     pass(1_000);
     expect(await one()).toBe("ok");
   });
 
-  test("is probed by the waiting request every other time, despite dead routes", async () => {
+  test("is probed at the waiting request's target every other time", async () => {
     const { service, one, pass } = await startOpen();
     service.heal();
     service.fail(/users/, reset);
@@ -209,7 +209,7 @@ describe("a repeatedly failing service", () => {
     },
   );
 
-  test("is probed by reads without a token when a login waits, even the next time", async () => {
+  test("is probed without a token when a login waits, both times", async () => {
     const { service, gateway, pass } = await startOpen();
     const login = `mutation { login(input: { username: "ada", password: "x" }) { token } }`;
     expect((await gateway.ask(login)).data).toEqual({ login: null });

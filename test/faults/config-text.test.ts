@@ -25,7 +25,7 @@ function countWords() {
 
 const CONFIG = `{ experiment(id: "ada.mnist.42") { name config { kind raw } } }`;
 
-/** A gateway in front of a service with one experiment, whose configuration is this string. */
+/** Starts a gateway in front of a service with one experiment, whose configuration is this string. */
 async function startText(content: string, key = "content") {
   const service = await startRecords({
     "ada/mnist/experiments/42/": { id: 42, name: "base", [key]: content },

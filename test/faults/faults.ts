@@ -37,7 +37,7 @@ export const resetMidBody: Fault = ({ response, right }) => {
   response.write(body.subarray(0, body.length / 2), () => response.req.socket.resetAndDestroy());
 };
 
-/** Promises more bytes than it sends, and then closes the connection or stays silent. */
+/** Sends fewer bytes than it has announced, and then closes the connection or stays silent. */
 export const promiseTooMuch =
   (then: "hangs up" | "is silent"): Fault =>
   ({ response, right }) => {

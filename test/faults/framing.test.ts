@@ -19,7 +19,7 @@ import { type GatewayProcess, startGatewayProcess } from "../support/gateway-pro
 import { globalId } from "../support/ids.ts";
 import { begin, READERS, readFast, readSlowly, type Received, type Wish } from "../support/readers.ts";
 
-/** By default, the rows contain every pair of values. With this, all 2,060 rows run, in about four minutes. */
+/** By default, the rows contain every pair of values. With `FRAMINGS=all`, all 2,060 rows run, which takes about four minutes. */
 const isWhole = process.env["FRAMINGS"] === "all";
 
 const SIZES = { "1 kB": 1_000, "100 kB": 100_000, "5 MB": 5_000_000 } as const;
@@ -36,7 +36,7 @@ interface Operation {
   readonly bodyOf: (text: string) => string;
   /** The part of the string that the caller receives. */
   readonly expected: (text: string) => string;
-  /** Finds that part in the response; undefined for an error. */
+  /** Finds the expected part in the response; undefined for an error. */
   readonly found: (received: Received) => unknown;
 }
 

@@ -5,8 +5,8 @@ import { deflate, gzip } from "node:zlib";
 import { onTestFinished } from "vitest";
 
 /*
- * A service over plain sockets: node:http chooses framing itself and hides where a body ends. A request is taken apart
- * as far as the tests need it.
+ * A service over plain sockets, because node:http chooses the framing itself and hides the end of a body. Requests are parsed only as far
+ * as the tests need.
  */
 
 /** Ways to mark the end of a body. */
@@ -182,7 +182,7 @@ export async function startRawService(answer: (exchange: RawExchange) => unknown
 
 export type RawService = Awaited<ReturnType<typeof startRawService>>;
 
-/** The same, closed when the test ends. */
+/** Starts a raw service that is closed when the test ends. */
 export async function startRaw(answer: (exchange: RawExchange) => unknown): Promise<RawService> {
   const service = await startRawService(answer);
   onTestFinished(() => service.close());

@@ -3,7 +3,10 @@ import { startFake } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { post } from "../support/raw-requests.ts";
 
-/** In characters. Linear work on this length takes a fraction of a second, and quadratic work longer than any test may take. */
+/**
+ * Length of a text, in characters. For this length, linear work takes a fraction of a second, and quadratic work takes longer than any test
+ * may take.
+ */
 const LENGTH = 3_000_000;
 
 const repeated = (words: string) => words.repeat(LENGTH / words.length);

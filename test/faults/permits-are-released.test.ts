@@ -44,7 +44,7 @@ describe("many requests on one closed connection", () => {
     await settled(gateway, () => service.seen().length);
     await vi.waitUntil(() => service.busy() === 0, LONG_TIMEOUT);
     leave();
-    // MAX_DOWNLOADS_PER_TOKEN, at its default.
+    // The default of MAX_DOWNLOADS_PER_TOKEN.
     expect(service.connections()).toBeLessThanOrEqual(16);
     isLong = false;
     const received = await readFast(gateway.url, { path: OUTPUTS_OF_42 });

@@ -55,7 +55,7 @@ describe("retries of reads", () => {
     expect(await one()).toBe("UPSTREAM_UNAVAILABLE, again in 3");
   });
 
-  test("are neither sent nor counted when the caller disconnects during backoff", async () => {
+  test("are neither sent nor counted if the caller disconnects during backoff", async () => {
     const set = vi.spyOn(globalThis, "setTimeout");
     const { service, gateway, one } = await startBreakable(env);
     service.fail(

@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { onTestFinished } from "vitest";
 import { openServer } from "../support/listen.ts";
 
-/** A port that accepts connections, counts them, and sends nothing. */
+/** Starts a port that accepts connections, counts them, and sends nothing. */
 export const startCounter = () => openServer(createServer());
 
 /** Listens in a thread that then blocks: connections wait in the backlog of the operating system, which holds two. */
@@ -17,7 +17,7 @@ const LISTEN_AND_BLOCK = `
   });
 `;
 
-/** A port that no longer responds to SYN, like a firewall that drops packets: its backlog is full. */
+/** Starts a port that no longer responds to SYN, like a firewall that drops packets: its backlog is full. */
 export async function startSilent() {
   const worker = new Worker(LISTEN_AND_BLOCK, { eval: true });
   onTestFinished(() => void worker.terminate());

@@ -29,7 +29,7 @@ const ENDINGS: Readonly<Record<Response["end"], (socket: Socket) => unknown>> = 
   resets: (socket) => socket.resetAndDestroy(),
 };
 
-/** A service that answers each request with the same bytes. */
+/** Starts a service that answers each request with the same bytes. */
 async function startWire() {
   let reported: Response | null = null;
   const received = new Set<unknown>();
@@ -50,7 +50,7 @@ async function startWire() {
   };
 }
 
-/** A short timeout, because some responses never end. */
+/** The timeout is short, because some responses never end. */
 const QUICK = {
   UPSTREAM_TIMEOUT_MS: "100",
   UPSTREAM_HEADERS_TIMEOUT_MS: "100",
@@ -64,7 +64,7 @@ test("survives arbitrary upstream bytes, and failed sent commands have unknown o
   const query = `{ job(id: "ada.mnist.jobs.3") { status logs { text } } }`;
   const command = `mutation { copyExperiment(id: "ada.mnist.3") { experiment { internalId } } }`;
   await fc.assert(
-    // Few requests per gateway, so that its circuit does not open.
+    // Each gateway receives few requests, so that its circuit does not open.
     fc.asyncProperty(fc.array(response, { minLength: 6, maxLength: 6 }), async (responses) => {
       const { ask } = await startGateway({ upstream: service, env: QUICK });
       for (const each of responses) {

@@ -12,7 +12,7 @@ import ENCODINGS from "./encodings.json" with { type: "json" };
 const LONG = "x".repeat(20_000);
 const QUERY = `{ experiment(id: "ada.mnist.42") { description } }`;
 
-/** A gateway in front of an experiment with this description. */
+/** Starts a gateway in front of an experiment with this description. */
 async function start(description: string, env: Record<string, string> = {}) {
   const service = await startFake(() => ({ json: { id: 42, description } }));
   return startGateway({ upstream: service, env });

@@ -11,7 +11,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
 const persisted = (text: string) => ({ persistedQuery: { version: 1, sha256Hash: sha256(text) } });
 
-/** A gateway in front of the demo, and a function that sends a body unchanged. */
+/** Starts a gateway in front of the demo. Returns a function that sends a body unchanged. */
 async function start(env: Record<string, string> = {}) {
   const { url, calls, demo } = await startDemoGateway({ env });
   const headers = { ...JSON_BODY, authorization: `token ${demo.users[0]?.token}` };
@@ -26,7 +26,7 @@ async function start(env: Record<string, string> = {}) {
   };
 }
 
-/** With descriptions, as documents may have them since September 2025. */
+/** The document has descriptions, which GraphQL allows since September 2025. */
 const QUERY = `"""Shows a state.""" query State("Of which job." $id: ID! = "ada.mnist.jobs.2") { ...S }
 "What is shown." fragment S on Query { job(id: $id) { rawStatus } }`;
 const DATA = { job: { rawStatus: "running" } };
@@ -65,7 +65,7 @@ describe("automatic persisted queries", () => {
 
   test("bound their memory by evicting the least recently used documents", async () => {
     const { post } = await start({ DOCUMENT_CACHE_BYTES: "8000000", MAX_BODY_BYTES: "256000" });
-    // Each takes a little more than 500,000 bytes, and there is room for 2,000,000.
+    // Each document takes a little more than 500,000 bytes, and there is room for 2,000,000 bytes.
     const textOf = (index: number) => `# ${index}${" ".repeat(249_990)}\n{ __typename }`;
     for (const query of [0, 1, 2, 3, 4].map(textOf)) await post({ query, extensions: persisted(query) });
     expect(await post({ extensions: persisted(textOf(0)) })).toMatchObject({

@@ -8,7 +8,7 @@ import { JSON_BODY, operationText } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { openRaw, WEB_SOCKET } from "./raw-socket.ts";
 
-/** The gateway as a separate process, in front of a service that responds only when the test requests it. */
+/** Starts the gateway as a separate process, in front of a service that responds only when the test requests it. */
 async function startProcess() {
   const service = await startDelayed();
   // Long enough that no timeout ends the test.

@@ -100,7 +100,7 @@ test.each([
   }
 });
 
-/** A gateway, and a function that sends it raw bytes and returns the response. */
+/** Starts a gateway. Returns a function that sends raw bytes to the gateway and returns the response. */
 async function start() {
   const { service: upstream, ...gateway } = await startBefore(() => undefined);
   const send = async (target: string, body?: string | Buffer) => {

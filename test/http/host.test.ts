@@ -26,7 +26,7 @@ test.each([
 
 test.each([
   ["/graphql", "runs.example.com:8443"],
-  // The target may be an absolute URL, whose host replaces the Host header.
+  // If the target is an absolute URL, its host replaces the header `Host`.
   ["http://runs.example.com:8443/graphql", "a b"],
   ["HTTP://runs.example.com:8443/graphql", "other"],
 ])("serves target %s with Host %s; response URLs use the request's host", async (target, host) => {

@@ -6,7 +6,7 @@ import { openRaw } from "./raw-socket.ts";
 
 const READY = "GET /readyz HTTP/1.1\r\nHost: gateway\r\n\r\n";
 
-/** A connection to the gateway as a process, which has answered once. */
+/** Starts the gateway as a process, and opens a connection on which the gateway has answered one request. */
 async function open(environment: Record<string, string>) {
   const raw = await openRaw((await startReady({ DEMO: "on", ...environment })).url);
   await raw.write(READY);

@@ -55,7 +55,7 @@ describe("pages of other origins", () => {
       },
     ]);
     expect(headers.has("access-control-allow-credentials")).toBe(false);
-    // They can read a refusal as well.
+    // Pages of allowed origins can read the response to a rejected request as well.
     const refused = await sendTo(`${url}/graphql`, { body: "x", headers: { origin: APP_ORIGIN } });
     expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([415, APP_ORIGIN]);
     expect((await preflight("https://evil.example")).headers.has("access-control-allow-origin")).toBe(false);

@@ -60,7 +60,7 @@ describe("the GraphiQL page", () => {
 
   test("loads compressed, content-hashed files that are cached as immutable", async () => {
     const { url } = await startDemoGateway();
-    // Its workers too.
+    // The assets include the workers of the page.
     const assets = new Set((await openPage(url)).match(/(?<=")graphiql\/[^"]+(?=")/g));
     expect(assets.size).toBe(20);
     let sent = 0;

@@ -11,7 +11,7 @@ const INITIALIZE = JSON.stringify({
   params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "a", version: "1" } },
 });
 
-/** A path below each that ends with a slash, and the status of a GET. */
+/** The status of a GET, for each path. For paths that end with a slash, a path below it is requested. */
 const STATUSES: Readonly<Record<string, number>> = {
   [PATHS.root]: 307,
   [PATHS.mcp]: 405,
@@ -56,7 +56,7 @@ test("GraphQL, MCP and WebSockets accept paths with a trailing slash", async () 
   socket.close();
 });
 
-test("the page at a path with a trailing slash redirects to the path without it", async () => {
+test("the page redirects from a trailing slash to the path without it", async () => {
   const { url } = await startDemoGateway();
   const { status, headers } = await sendPlainly(`${url}/graphql/?x=1`, { headers: { accept: "text/html" } });
   expect([status, headers["location"]]).toEqual([307, "../graphql?x=1"]);

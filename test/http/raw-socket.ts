@@ -7,7 +7,7 @@ import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 export const WEB_SOCKET =
   "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
 
-/** A connection that the test writes and reads itself. */
+/** Opens a connection whose bytes the test writes and reads itself. */
 export async function openRaw(target: string | number) {
   const port = typeof target === "number" ? target : Number(new URL(target).port);
   const socket = connect(port, "127.0.0.1");

@@ -31,7 +31,7 @@ const limitsOf = (deadlineMs: number) => ({
   timeout: 2 * deadlineMs,
 });
 
-/** A gateway that allows callers to be as slow as `limits`, by default for minutes. */
+/** Starts a gateway that allows callers to be as slow as `limits`, by default for minutes. */
 async function start(
   service: { readonly url: string },
   limits: Partial<typeof SOCKET_LIMITS> = {},
@@ -53,7 +53,7 @@ async function start(
   const responses: WeakRef<ServerResponse>[] = [];
   let connections = 0;
   let silences = 0;
-  // The timeout is not that of the server, where a listener keeps Node.js from closing connections.
+  // The timeout is set on each socket. If it were set on the server, a listener would keep Node.js from closing connections.
   server.on("connection", (socket) => {
     connections++;
     socket.on("timeout", () => silences++);
@@ -107,7 +107,7 @@ const DAWDLERS: readonly Dawdler[] = [
 
 test("closes 500 slow clients with 408 while answering all others", async () => {
   await withDeadline(async (deadlineMs) => {
-    // Far fewer than the number of slow clients.
+    // The limit is far lower than the number of slow clients.
     const gateway = await start(await startRunning(), limitsOf(deadlineMs), { MAX_OPERATIONS: "8" });
     expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
     const left = new AbortController();

@@ -3,7 +3,7 @@ import { CallerRegistry } from "../../src/callers/callers.ts";
 
 const MINUTE_MS = 60_000;
 
-/** A caller registry with a clock, and a function that advances it. */
+/** Creates a caller registry with a clock, and a function that advances the clock. */
 function startCallers() {
   let now = 1_000;
   vi.spyOn(performance, "now").mockImplementation(() => now);

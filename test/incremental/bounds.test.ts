@@ -18,7 +18,7 @@ const QUERY = `{
   }
 }`;
 
-/** A service that sends builds and groups when `opened` is fulfilled. */
+/** Starts a service that sends builds and groups when `opened` is fulfilled. */
 const startWith = (opened: Promise<void>) =>
   startFake(async ({ path }) => {
     if (path.includes("experiments")) return { json: { ...EXPERIMENT, experiment_group: "ada.mnist.2" } };
@@ -116,7 +116,7 @@ test.each([
   let text = "";
   for await (const bytes of body ?? []) {
     text += new TextDecoder().decode(bytes);
-    // The others do not arrive before the first one is delivered.
+    // The other parts do not arrive before the first part is delivered.
     if (text.includes("A build.")) open();
   }
   expect(text).toContain("OPERATION_TOO_LARGE");

@@ -6,7 +6,7 @@ export const SIGNED_IN = { authorization: "token t0ken" };
 /** The experiment and its build, and the payloads of `DEFERRED`. */
 export const { experiment: EXPERIMENT, build: BUILD, payloads: PIECES } = made;
 
-/** A service with one experiment, and its build, which it sends when `opened` is fulfilled. */
+/** Starts a service with one experiment, and its build, which it sends when `opened` is fulfilled. */
 export const startBuilt = (opened: Promise<void> = Promise.resolve()) =>
   startFake(async ({ path, method }) => {
     if (method === "POST") return { json: {} };

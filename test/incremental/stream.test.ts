@@ -3,7 +3,7 @@ import { RELEASE_02, startBefore } from "../support/gateway.ts";
 import { askIncrementally, merge } from "../support/incremental.ts";
 import { SIGNED_IN } from "./build-of-a-run.ts";
 
-/** Three runs, each with a build of its own; that of the second does not exist. */
+/** Starts a service with three runs. Each run has its own build, but the build of the second run does not exist. */
 async function start() {
   const results = [1, 2, 3].map((id) => ({
     id,

@@ -33,7 +33,7 @@ const textOf = async (response: Response) => (await response.text()).replaceAll(
 describe("incremental delivery by the Accept header", () => {
   test.each([
     "multipart/mixed",
-    // Apollo Client's handlers and urql prepend these to JSON.
+    // Apollo Client's handlers and urql send these media types before `application/json`.
     "multipart/mixed;incrementalSpec=v0.2,application/graphql-response+json,application/json;q=0.9",
   ])("sends multipart payloads for %s", async (accept) => {
     const { url } = await start();

@@ -8,15 +8,15 @@ import { FIRST_POLL } from "../support/live-service.ts";
 import { LONG_TIMEOUT, withoutPings } from "../support/long-timeout.ts";
 
 /**
- * Settings for each limit: eight permits in total, two for a caller. So an address has two, and all unverified callers have four. For
- * operations, unverified callers may use all that others leave.
+ * Settings for each limit: eight permits in total, two for each caller. An address therefore has two permits, and all unverified callers
+ * together have four. For operations, unverified callers may use all permits that other callers do not need.
  */
 const LIMITS = {
   operation: { MAX_OPERATIONS: "8", MAX_OPERATIONS_PER_TOKEN: "2" },
   stream: { MAX_SUBSCRIPTIONS: "8", MAX_SUBSCRIPTIONS_PER_TOKEN: "2" },
   socket: { MAX_SUBSCRIPTIONS: "8", MAX_SUBSCRIPTIONS_PER_TOKEN: "2" },
   download: { MAX_DOWNLOADS: "8", MAX_DOWNLOADS_PER_TOKEN: "2" },
-  // Two for an address. All callers together have four, because a caller is not verified while it signs in.
+  // An address has two permits. All callers together have four, because a caller is not verified while it signs in.
   "sign-in": { MAX_UNVERIFIED_MUTATIONS: "4" },
 } satisfies Record<string, Record<string, string>>;
 type LimitName = keyof typeof LIMITS;
@@ -77,7 +77,7 @@ const cells = lines.flatMap(([entry, limit, verifications = "", ...rules]) =>
   ),
 );
 
-/** A letter refers to a reason why there is no test. */
+/** A cell with a letter refers to the reason why there is no test. */
 const isReason = (rule: string): boolean => rule.length === 1;
 const tested = cells.filter(({ rule }) => !isReason(rule));
 
@@ -151,7 +151,7 @@ test.each(everyNth(tested, 5, 0))(
   },
 );
 
-test("the table covers every entry point and gives a reason for untested cells", () => {
+test("the table covers every entry point; untested cells have a reason", () => {
   expect(new Set(cells.map(({ entry }) => entry))).toEqual(new Set(Object.keys(ENTER)));
   expect(cells).toHaveLength(14 * Object.keys(VERIFICATIONS).length * BEHAVIORS.length);
   for (const { rule } of cells.filter((cell) => isReason(cell.rule)))

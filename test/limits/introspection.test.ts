@@ -54,7 +54,7 @@ describe("schema introspection", () => {
   test.each([
     ["on", true],
     ["off", false],
-  ])("has its GraphiQL page depending on GRAPHIQL=%s", async (GRAPHIQL, isThere) => {
+  ])("does not decide whether GraphiQL is served, but GRAPHIQL=%s does", async (GRAPHIQL, isThere) => {
     const { url } = await startDemoGateway({ env: { GRAPHIQL } });
     const { text } = await sendTo(`${url}/graphql`, { method: "GET", headers: { accept: "text/html" } });
     expect(text.includes("<html")).toBe(isThere);

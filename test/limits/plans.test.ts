@@ -17,7 +17,7 @@ const document = (number: number): string => `# ${number}
     ${Array.from({ length: 15 }, (_, index) => `type${index}: __type(name: "GatewayInfo") { ${NAMED} fields { ${FIELD} } }`).join(" ")}
   }`;
 
-/** A gateway in a separate process, in front of the demo. */
+/** Starts a gateway in a separate process, in front of the demo. */
 async function start() {
   const demo = await startDemoService();
   const gateway = await startWatched(BUILT, demo.url);
@@ -40,7 +40,7 @@ test("DOCUMENT_CACHE_BYTES bounds the plans of short documents with many conditi
   const before = await condition();
   for (let number = 1; number <= 6; number++) await run(number);
   const after = await condition();
-  // The setting is 16,000,000.
+  // The configured limit is 16,000,000 bytes.
   expect(after.heapBytes - before.heapBytes).toBeLessThan(32_000_000);
 });
 

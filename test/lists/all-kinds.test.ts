@@ -17,7 +17,7 @@ interface Row {
 
 type Rows = Readonly<Partial<Record<"experiments" | "jobs" | "builds" | "groups", readonly Row[]>>>;
 
-/** A server with these rows in its lists, in the given order. */
+/** Starts a server with these rows in its lists, in the given order. */
 async function startLists(rows: Rows, env: Record<string, string> = {}) {
   const { service, ask } = await startBefore(
     (seen) => {

@@ -57,7 +57,7 @@ type Input = {
   readonly [Name in keyof Members]?: Members[Name] extends fc.Arbitrary<infer Value> ? Value : never;
 };
 
-/** A single member, because no condition is sent if one is rejected. */
+/** Creates filters with a single member, because no condition is sent if one member is rejected. */
 const hostile: fc.Arbitrary<Input> = fc.oneof(
   ...Object.entries(membersOf(texts, text, fc.oneof(text, day))).map(([member, value]) =>
     fc.record<Input>({ [member]: value }),

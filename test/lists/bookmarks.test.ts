@@ -36,7 +36,7 @@ test.each([1, 2, 3, 4, undefined])(
   },
 );
 
-test("cursors account for omitted items; others' bookmarks are not the caller's", async () => {
+test("cursors account for omitted items; other users' bookmarks are not the caller's", async () => {
   const { ask } = await startRows(ROWS, {}, { id: 5, bookmarked: false });
   const { edges } = listIn(await ask(QUERY), "user.bookmarks");
   const query = QUERY.replace("uniqueName", "uniqueName isBookmarked");

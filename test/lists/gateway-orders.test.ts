@@ -78,7 +78,7 @@ describe("the order by a parameter", () => {
     expect(calls()).toEqual([WHOLE]);
   });
 
-  test("sorts the rows that match the conditions of the server and of the gateway", async () => {
+  test("sorts the rows that match the server's and the gateway's conditions", async () => {
     const { listed, calls } = await startSorted(MIXED);
     const filter = { statuses: ["CREATED"], parameters: [{ name: "lr", atLeast: 0.1 }] };
     expect(await listed({ order: byLr("DESC"), filter, first: 2 })).toMatchObject({
@@ -204,9 +204,9 @@ describe("the order by DURATION", () => {
     timed(1, "succeeded", 1, 4),
     timed(2, "created", null, null),
     timed(3, "failed", 1, 2),
-    // It began long ago.
+    // This run began long ago.
     timed(4, "running", 1, null),
-    // A run without an end.
+    // This run has no end.
     timed(5, "stopped", 1, null),
     timed(6, "succeeded", 3, 5),
   ];

@@ -24,7 +24,7 @@ const LIST = "GET ada/mnist/experiments?sort=created_at%2C-updated_at";
 
 describe("a page at an offset", () => {
   test.each([
-    // Reads one more row before and after the page, which may have equal dates.
+    // One more row is read before and after the page, because these rows may have the same dates as rows of the page.
     [{ first: 20, offset: 40 }, [6, true, false], "&limit=22&offset=39"],
     [{ first: 5, offset: 0 }, [5, false, true], "&limit=6"],
     [{ offset: 10 }, [20, true, true], "&offset=10"],

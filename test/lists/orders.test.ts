@@ -22,7 +22,7 @@ const TIED = "?sort=-updated_at%2C-created_at";
 test.each([
   ["polyaxon-0.2", TIED],
   ["polyaxon-0.4", TIED],
-  // The order of other servers is unknown, and so is whether it has a second key.
+  // The order of other servers is unknown. It is also unknown whether their order has a second key.
   [profileFile("extends: polyaxon-0.4\norders: {DEFAULT: null}"), ""],
 ])("an unordered list uses the server's order with a secondary key: %s", async (profile, sort) => {
   const { ask, service } = await startRows([{ id: 1 }], { UPSTREAM_PROFILE: profile });

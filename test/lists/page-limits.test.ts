@@ -124,7 +124,7 @@ test("a cursor is refused with another order, filter or parent", async () => {
   expect(service.calls().length).toBeLessThanOrEqual(requests + 1);
 });
 
-/** A service that returns equal times in an order that depends on the size and offset of a page, as PostgreSQL does. */
+/** Starts a service that returns equal times in an order that depends on the size and offset of a page, as PostgreSQL does. */
 const startTied = (length: number, most = Number.POSITIVE_INFINITY) =>
   startFake(({ path }) => {
     const { searchParams } = new URL(path, "http://service");
@@ -141,7 +141,7 @@ describe.each(["Experiment.statuses", "Experiment.jobs", "Job.statuses"] as cons
   (list) => {
     const path = `GET ${CHILD_LISTS[list][2]}`;
     test.each([
-      ["in the server's own page, if that is all of it", 7, null, 1, [path]],
+      ["in the server's own page, if the list fits", 7, null, 1, [path]],
       ["as parts of one page", 7, 1, 7, [`${path}?limit=100`]],
       [
         "in pages that are always the same",

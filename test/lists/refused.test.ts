@@ -43,7 +43,7 @@ const TOO_LONG: readonly Row[] = (
 test.each<Row>([
   ...Object.entries(REFUSED),
   ...TOO_LONG,
-  // The server would ignore them or crash.
+  // The server would ignore these metrics, or crash.
   ...byMetric("train/loss|a.b|a__b|loss,-created_at|-loss|loss_|f1-|7|", PLAIN),
   ...byMetric("id|name|status|user|jobs|metrics|tags|uuid|deleted|created_at", OWN),
 ])("%.100s is refused, and nothing is sent", async (list, message) => {

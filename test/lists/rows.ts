@@ -2,8 +2,8 @@ import { pageOf } from "../support/fake.ts";
 import { RELEASE_04, startBefore } from "../support/gateway.ts";
 
 /**
- * A gateway in front of a server of release 0.4 whose lists all have these rows, paged by offset, and the filters that the server receives.
- * Every record is the given one, or not found.
+ * Starts a gateway in front of a server of release 0.4 whose lists all have these rows, paged by offset. `filters` returns the filters that
+ * the server has received. Every record is the given record, or is not found.
  */
 export async function startRows(
   rows: readonly object[],

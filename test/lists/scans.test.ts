@@ -8,8 +8,8 @@ import { startRows } from "./rows.ts";
 import COMPARED from "./compared.json" with { type: "json" };
 
 /*
- * A scan of the list evaluates conditions that the language of servers cannot express: parameters that are not strings, and strings with
- * operators. It reports how much it read, and never counts rows that it did not read.
+ * A scan of a list tests conditions that the query language of servers cannot express: parameters that are not strings, and strings with
+ * operators. The scan reports how many rows it has read, and never counts rows that it has not read.
  */
 
 /** Runs with these parameters. */

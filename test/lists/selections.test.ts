@@ -10,8 +10,8 @@ import { inProject } from "./rows.ts";
 import SELECTIONS from "./selections.json" with { type: "json" };
 
 /*
- * Selections are groups of experiments that a user chose. Release 0.4.4 lists their experiments by the parameter `group` and their metrics
- * as those of a group; the key `group` of its filters finds only experiments that a search started.
+ * Selections are groups of experiments that a user chose. Release 0.4.4 lists their experiments by the parameter `group`, and lists their
+ * metrics like the metrics of a group. The key `group` of its filters finds only experiments that a search has started.
  */
 
 const { groups: GROUPS, experiments: EXPERIMENTS } = SELECTIONS;
@@ -68,7 +68,7 @@ describe("a filter by a group", () => {
     },
   );
 
-  test("for several searches is a condition once records rule out selections", async () => {
+  test("for several groups becomes a condition if none is a selection", async () => {
     const { ask, service } = await startSelections();
     const filter = '{groups: ["ada.mnist.1", "ada.mnist.2"]}';
     expect(await ask(filtered(filter))).toEqual(found("10", "11", "20"));
@@ -145,7 +145,7 @@ describe("a filter by a group", () => {
     ]);
   });
 
-  test("is a condition when the server has no parameter for it", async () => {
+  test("becomes a condition when the server has no parameter for groups", async () => {
     const { ask, service } = await startSelections(
       profileFile("extends: polyaxon-0.2\nfilters: {group: null}", "no-parameter.yaml"),
     );
@@ -154,7 +154,7 @@ describe("a filter by a group", () => {
   });
 });
 
-test("reads metrics of a selection's experiments with one request, across searches", async () => {
+test("reads the metrics of a selection's experiments with one request", async () => {
   const { ask, service } = await startSelections();
   const node = (internalId: string, value: number) => ({ internalId, metricSeries: [{ values: [value] }] });
   expect(

@@ -34,7 +34,10 @@ function tiesOf(lengths: readonly number[]): Row[][] {
   });
 }
 
-/** A service that returns the rows of a tie in a new order for each request, as PostgreSQL does without a key that distinguishes them. */
+/**
+ * Starts a service that returns the rows of a tie in a new order for each request, as PostgreSQL does without a key that distinguishes
+ * them.
+ */
 async function startShuffling(lengths: readonly number[], env: Record<string, string> = RELEASE_04) {
   const random = seeded(1);
   const state = { ties: tiesOf(lengths) };
@@ -123,7 +126,7 @@ describe("paging over rows with equal dates returns each row once", () => {
 
   test.each([
     ["the server's own order", RELEASE_04, {}],
-    ["that of release 0.2", RELEASE_02, {}],
+    ["the order of release 0.2", RELEASE_02, {}],
     ["an order that the profile does not define", { UPSTREAM_PROFILE: OPEN }, {}],
     ["an order in the server's own spelling", { UPSTREAM_PROFILE: OPEN }, byField("STARTED_AT", "ASC")],
     ["creation", RELEASE_04, byField("CREATED_AT")],

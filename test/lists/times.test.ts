@@ -53,7 +53,7 @@ test.each([
   ["Europe/Berlin", "2026-03-29T00:00:00+01:00", "2026-03-29"],
   // In that time zone, this day begins at one o'clock.
   ["America/Santiago", "2026-09-06T01:00:00-03:00", "2026-09-06"],
-])("the beginning of a day in %s is a day of the server", async (timeZone, time, day) => {
+])("a time at midnight in %s becomes a day of the server", async (timeZone, time, day) => {
   const { ask, filters } = await startRows([], { UPSTREAM_PROFILE: zoned(timeZone) });
   const list = `jobs(filter: { createdAt: { from: "${time}" }, updatedAt: { before: "${time}" } }) { scan { scannedRows } }`;
   expect(await ask(`{ gateway { timeZone } ${inProject(list).slice(1)}`)).toEqual({
@@ -62,7 +62,7 @@ test.each([
   expect(filters()).toEqual([`created_at:>=${day},updated_at:<${day}`]);
 });
 
-test("the time zone of a server is null if its profile does not define it", async () => {
+test("the server's time zone is null if the profile defines none", async () => {
   const { ask, calls } = await startRows([]);
   expect(await ask("{ gateway { timeZone } }")).toEqual({ data: { gateway: { timeZone: null } } });
   expect(calls()).toEqual([]);

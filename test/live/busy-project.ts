@@ -47,8 +47,8 @@ function throttle(requests: number, periodMs: number, now: () => number) {
 }
 
 /**
- * A project of experiments on a server with the throttle of release 0.4.4 (120 requests a minute, and 20 a second for metrics), behind a
- * gateway with default settings and a fake clock.
+ * Starts a service with a project of experiments, and with the throttle of release 0.4.4: 120 requests per minute, and 20 per second for
+ * metrics. In front of the service is a gateway with default settings and a fake clock.
  */
 export async function startBusyProject(size: number, env: Record<string, string> = {}) {
   const time = fakeClock();

@@ -95,7 +95,7 @@ export async function play(
 export const laterThan = (ms: number, reports: readonly Report[]) =>
   reports.filter((report) => report.ms > ms);
 
-/** Requests half a second or less after the same one, but for the last ones of a run that has ended. */
+/** Requests that repeat a request of the last half second. Excludes the last requests for a run that has ended. */
 export const repeated = (project: Project, changes: readonly Change[]) =>
   project.requests().filter(({ at, call }, index, all) => {
     const isLast = changes.some(

@@ -7,7 +7,7 @@ import { latch } from "../support/latch.ts";
 import { experimentId, FIRST_POLL, rowOf, startLive, update } from "../support/live-service.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 
-/** A service with one run that sends the response `reported` until the test sets it to null. */
+/** Starts a service with one run that sends the response `reported` until the test sets it to null. */
 async function startFaulty(env: Record<string, string> = {}) {
   const run = { id: 1, last_status: "running" };
   const fault: { reported: Reply | null } = { reported: null };
@@ -123,7 +123,7 @@ test.each([
   expect(await requests(2)).toHaveLength(2);
 });
 
-test("a subscriber after a token rejection gets nothing read before it", async () => {
+test("a subscriber gets nothing that was read before its token was rejected", async () => {
   const { run, fault, watch, advance, reach, ask } = await startFaulty();
   const first = await watch(1);
   advance(FIRST_POLL);
@@ -137,7 +137,7 @@ test("a subscriber after a token rejection gets nothing read before it", async (
   expect(await second.next()).toEqual(update(1, "STOPPING"));
 });
 
-test("a subscriber after an error unread by others gets its own poll", async () => {
+test("a subscriber gets its own poll after an error unread by others", async () => {
   // More than the system buffers of a connection hold.
   const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
   let isGone = false;
@@ -163,13 +163,13 @@ test("a subscriber after an error unread by others gets its own poll", async () 
   expect(await second.next()).toMatchObject({ errors: [error("NOT_FOUND")] });
 });
 
-test("a resumed run is watched again although others have unread final events", async () => {
+test("a resumed run is watched again although others have unread events", async () => {
   // More than the system buffers of a connection hold.
   const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
   const { subscribe, watch, advance, reach, requests, ...gateway } = await startLive([run], {
     env: { READ_TIMEOUT_MS: "600000" },
   });
-  // Reads nothing.
+  // The client reads nothing.
   await subscribe({
     query: `subscription ($id: ID!) { runUpdated(id: $id) { run { status description } } }`,
     variables: { id: experimentId(1) },
@@ -206,7 +206,7 @@ test("a pause requested upstream applies to all polls of that token only", async
   await reach(1_000);
   await requests(6);
   isThrottled = false;
-  // Ada's next poll is after the pause. Bo's polls continue.
+  // The next poll of ada follows the pause. The polls of bo continue.
   await vi.waitUntil(() => timers().includes(10_000), LONG_TIMEOUT);
   await reach(2_000, 4_000, 5_000);
   await requests(9);
@@ -256,7 +256,7 @@ test("polls a throttling service again after five minutes, notifying subscribers
   expect(await requests(6)).toHaveLength(6);
 });
 
-// Not over HTTP: the fake clock does not use system timers.
+// This test calls the code directly, without HTTP, because the fake clock does not use system timers.
 test("a pause beyond the maximum system timer is not cut short", async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => void warnings.push(warning);

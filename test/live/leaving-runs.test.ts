@@ -18,7 +18,7 @@ const experiments = (count: number): LiveRun[] =>
     updated_at: `2026-02-01T10:00:${index + 10}Z`,
   }));
 
-/** Lists by status or ids, the newest change first, as release 0.4.4 does. */
+/** Lists runs by status or ids, with the newest change first, as release 0.4.4 does. */
 const listed =
   (runs: readonly LiveRun[]) =>
   ({ path }: Seen): FakeResponse | undefined => {

@@ -11,7 +11,10 @@ const LOG_APPENDED = `subscription ($id: ID!, $after: String) {
 const LOG = "GET ada/mnist/experiments/1/logs/";
 const RUN = "GET ada/mnist/experiments/1/";
 
-/** A running experiment whose log the test writes; null if there is no log yet. When the service is away, it responds with 503. */
+/**
+ * Starts a service with a running experiment. The test writes its log, which is null if there is no log yet. When the service is away, it
+ * responds with 503.
+ */
 async function startLogged(text: string | null) {
   const run = { id: 1, last_status: "running" };
   const log = { text, isAway: false, lastWords: "", hasLength: true };

@@ -20,7 +20,9 @@ function* networkChunks(log: Buffer): Generator<Buffer> {
   for (let at = 0; at < log.length; at += 65_536) yield log.subarray(at, at + 65_536);
 }
 
-/** A service with one run and its log, which it sends no faster than the gateway reads. `logOf` receives the `Authorization` header. */
+/**
+ * Starts a service with one run and its log, which it sends no faster than the gateway reads. `logOf` receives the `Authorization` header.
+ */
 export async function startLongLog(logOf: (authorization: string) => Buffer) {
   let moved = 0;
   const open = new Set<ServerResponse>();

@@ -9,7 +9,7 @@ import type { Subscriber } from "../support/subscriber.ts";
 const LOG = "GET ada/mnist/experiments/1/logs/";
 const RUN = "GET ada/mnist/experiments/1/";
 
-/** The full system buffers of two connections hold less than 24 of them. */
+/** The full system buffers of two connections hold less than 24 megabytes. */
 const MEGABYTE = 1_000_000;
 
 /** A log of lines with characters of one to four bytes, none of which divides the size of a chunk. */

@@ -50,7 +50,7 @@ test("twenty subscriptions over ten runs report everything within 15 seconds", a
   expect(laterThan(15_000, reports)).toEqual([]);
   expect(reports).toHaveLength(167);
   expect([project.refused(), repeated(project, changes), afterEnds(project, changes)]).toEqual([0, [], []]);
-  // At most 60 a minute, and as many for metrics, which have a separate rate limit at the server.
+  // At most 60 requests per minute are sent, and as many for metrics, because metrics have a separate rate limit at the server.
   for (const areMetrics of [true, false]) {
     const counted = project.requests().filter(({ call }) => call.includes("/metrics") === areMetrics);
     expect(counted.length).toBeLessThanOrEqual(150);
@@ -113,7 +113,7 @@ test("n polls at r requests a minute report everything within 120·n/r seconds",
         UPSTREAM_PROFILE: "polyaxon-0.2",
         LIVE_REQUESTS_PER_MINUTE: `${perMinute}`,
       });
-      // Each subscription has a poll, and the run of a log or of metrics has another.
+      // Each subscription has a poll. The run of a subscription to a log or to metrics has another poll.
       const polls = new Set([...watched.map(String), ...watched.map(([, id]) => `runUpdated,${id}`)]).size;
       // Polls may use half of the server's rate limit.
       const bound = 5_000 + (120_000 * polls) / Math.min(perMinute, 60);

@@ -9,7 +9,10 @@ const RECORDED = `subscription ($id: ID!, $after: String) {
 const METRICS = "GET ada/mnist/experiments/1/metrics";
 const RUN = "GET ada/mnist/experiments/1/";
 
-/** A running experiment with metric records at these times (minutes), on a server with offsets. In a tie, its newest rows come first. */
+/**
+ * Starts a server with offsets that has a running experiment with metric records at these minutes. Among records with the same time, the
+ * newest comes first.
+ */
 async function startMeasured(minutes: readonly number[] = [1, 2, 3]) {
   const run = { id: 1, last_status: "running" };
   const recordOf = (id: number, minute: number) => ({
@@ -87,7 +90,7 @@ test.each([
 test.each([
   ["a cursor of the list", null],
   ["the id of a record", globalId("MetricRecord:ada/mnist/1/1")],
-])("after %s no record is lost or repeated", async (_, id) => {
+])("no record is lost or repeated after %s", async (_, id) => {
   const { ask, record, follow, advance, reach } = await startMeasured();
   const list = `{ experiment(id: "ada.mnist.1") { metrics(first: 1) { pageInfo { endCursor } } } }`;
   const { data } = await ask<{ experiment: { metrics: { pageInfo: { endCursor: string } } } }, object>(list);

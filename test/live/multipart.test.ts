@@ -28,7 +28,7 @@ function partsOf(response: Response): () => Promise<unknown> {
   };
 }
 
-test("sends events as parts with a payload, and empty parts while there is no event", async () => {
+test("sends a part for each event, and empty parts in between", async () => {
   const { url, advance, reach } = await startLive([{ id: 1, last_status: "running" }]);
   const response = await send(url, RUN_UPDATED);
   expect([response.status, response.headers.get("content-type")]).toEqual([

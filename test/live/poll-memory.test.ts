@@ -86,7 +86,7 @@ test("a poll that gets no memory for a minute ends its stream", async () => {
   expect(await watcher.next()).toBe(null);
 });
 
-// Not over HTTP: system buffers hold more than the items of a test.
+// This test calls the code directly, without HTTP, because system buffers hold more than the items of a test.
 test("read items are charged until all subscribers consume them or leave", async () => {
   const kept: number[] = [];
   let items = ["one", "two"];

@@ -11,7 +11,7 @@ test("disconnects a client that sends without reading, without reporting a gatew
   const { url, advance } = await startLive([{ id: 1, last_status: "running" }]);
   const reported = vi.spyOn(console, "error");
   const { socket } = await openSocket({ url }, { token: "t0ken" });
-  // So that it is not idle.
+  // The subscription keeps the connection from being idle.
   const payload = { query: RUN_UPDATED, variables: { id: experimentId(1) } };
   socket.send(JSON.stringify({ id: "1", type: "subscribe", payload }));
   socket.pause();

@@ -113,7 +113,7 @@ test("a draining gateway closes connections so that clients reconnect elsewhere"
 test("disconnects a client that answers no ping", async () => {
   const { url, subscriptions } = await startLive([{ id: 1, last_status: "running" }]);
   const [intervals, timers] = [vi.spyOn(globalThis, "setInterval"), vi.spyOn(globalThis, "setTimeout")];
-  /** The callbacks that `graphql-ws` would call after ten seconds, for calling them immediately. */
+  /** The callbacks that `graphql-ws` would call after ten seconds. The test calls them immediately. */
   const tenSecondsOf = ({ mock: { calls } }: typeof intervals | typeof timers) =>
     calls.findLast(([, ms]) => ms === 10_000)?.[0]();
   const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws", {

@@ -20,7 +20,7 @@ const chunks = fc
 const characterFrom = (bytes: Buffer, from: number): number =>
   ((bytes[from] ?? 0) & 0xc0) === 0x80 ? characterFrom(bytes, from + 1) : from;
 
-// Not over HTTP: a test cannot control how a network splits a log.
+// These tests call the code directly, without HTTP, because a test cannot control how a network splits a log.
 describe("regardless of how the network splits a log,", () => {
   test("its last lines are the same", async () => {
     await fc.assert(

@@ -212,11 +212,11 @@ async function watch(count: number, chunkAt: (index: number) => Buffer, wanted: 
   return { window, megabytes: most / MEGABYTE };
 }
 
-/** A chunk as a socket delivers it, and one byte in a buffer of 8 kB. */
+/** Two kinds of chunks: a chunk as a socket delivers it, and one byte in a buffer of 8 kB. */
 const ofSocket = () => Buffer.alloc(65_536, "lin\n");
 const crumb = (index: number) => Buffer.alloc(8_192, "lin\n").subarray(index % 4, (index % 4) + 1);
 
-// Not over HTTP: memory can be measured only between two chunks.
+// These tests call the code directly, without HTTP, because memory can be measured only between two chunks.
 describe("a window retains little more memory than its bytes", () => {
   test.each([
     [

@@ -29,7 +29,7 @@ const MEASURE = `
 interface Measured {
   /** The heap that the parsed value takes, in bytes. */
   readonly heap: number;
-  /** Estimates before parsing, and of the value. */
+  /** The estimates before parsing, and for the parsed value. */
   readonly scanned: number;
   readonly estimated: number;
 }

@@ -12,7 +12,7 @@ import { sendPlainly } from "../support/raw-requests.ts";
 const HEAP = 384;
 const CONTAINER = 768;
 
-/** A gateway with that heap, in front of a service that sends the given record for each id. */
+/** Starts a gateway with that heap, in front of a service that sends the given record for each id. */
 async function start(recordOf: (id: number) => FakeResponse) {
   const records = new Map<string, FakeResponse>();
   const service = await startFake(({ path }) => {
@@ -22,7 +22,7 @@ async function start(recordOf: (id: number) => FakeResponse) {
     return reported;
   });
   const program = [`--max-old-space-size=${HEAP}`, "--max-semi-space-size=32", mainIn(BUILT)];
-  // On a slow machine the process is slow, and its deadlines must not reduce the load.
+  // The deadlines are long, so that they do not reduce the load on a slow machine.
   const env = { REQUEST_TIMEOUT_MS: "600000", UPSTREAM_TIMEOUT_MS: "600000", UPSTREAM_RATE_LIMIT: "off" };
   const gateway = await startGatewayProcess(service.url, env, program);
   onTestFinished(gateway.kill);
@@ -72,10 +72,28 @@ const MEGABYTE = 1_000_000;
 
 /** Loads that crashed 1.0.0: the size of each record, the records read at a time, and the number of callers. */
 const WORST = [
-  { of: "names that are numbers", bytes: 9.5 * MEGABYTE, records: 1, callers: 1, item: () => '{"34":0}' },
-  { of: "fewer of them, six times", bytes: 2.4 * MEGABYTE, records: 6, callers: 1, item: () => '{"34":0}' },
+  {
+    of: "property names that are numbers",
+    bytes: 9.5 * MEGABYTE,
+    records: 1,
+    callers: 1,
+    item: () => '{"34":0}',
+  },
+  {
+    of: "fewer names that are numbers, in six records",
+    bytes: 2.4 * MEGABYTE,
+    records: 6,
+    callers: 1,
+    item: () => '{"34":0}',
+  },
   { of: "numbers beside null", bytes: 9.5 * MEGABYTE, records: 5, callers: 3, item: () => "3e9" },
-  { of: "names in ever another order", bytes: 6 * MEGABYTE, records: 6, callers: 3, item: shuffled },
+  {
+    of: "names in a different order in each object",
+    bytes: 6 * MEGABYTE,
+    records: 6,
+    callers: 3,
+    item: shuffled,
+  },
 ] as const;
 
 test.each(WORST)("a process survives responses of $of", async ({ bytes, records, callers, item }) => {
@@ -85,7 +103,7 @@ test.each(WORST)("a process survives responses of $of", async ({ bytes, records,
   expect(statuses).toEqual(Array.from({ length: callers }, () => 200));
 });
 
-test("compressed responses are charged decoded, so twice 64 fit a container", async () => {
+test("compressed responses are charged by decoded size, so memory suffices", async () => {
   const zipped = gzipSync(record(9.7 * MEGABYTE, () => `"${"a".repeat(1_000)}"`));
   const { read, peak, expectAlive } = await start(() => jsonText(zipped, "gzip"));
   await read(64, 2);

@@ -16,7 +16,7 @@ const oldBytes = (): number =>
     .filter(({ space_name: name }) => name === "old_space" || name === "large_object_space")
     .reduce((sum, { space_used_size: bytes }) => sum + bytes, 0);
 
-/** Bytes of the old generation after 3,000 members of 10 kB were added and removed, 32 at a time. */
+/** Size of the old generation, in bytes, after 3,000 members of 10 kB were added and removed, 32 at a time. */
 function promotedBy(enter: (member: object, key: string) => () => void): number {
   const leaves: (() => void)[] = [];
   const churn = (count: number) => {

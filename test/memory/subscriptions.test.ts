@@ -23,7 +23,7 @@ const runOf = (id: number) => ({
   last_metric: Object.fromEntries(numbers(100).map((name) => [`metric${name}`, id / (name + 2)])),
 });
 
-/** A gateway process with the heap limit of the files of `deploy`. */
+/** Starts a gateway process with the heap limit of the files of `deploy`. */
 async function start(...args: Parameters<typeof startFake>) {
   const service = await startFake(...args);
   const env = {

@@ -15,7 +15,7 @@ const nested = (levels: number) => `${'{"a":'.repeat(levels)}0${"}".repeat(level
 
 const at = "2026-01-01T00:00:00Z";
 
-/** A gateway process in front of a service with one run, which has these keys. */
+/** Starts a gateway process in front of a service with one run, which has these keys. */
 async function start(written: object) {
   const run = {
     id: 1,
@@ -110,7 +110,7 @@ test.each<[string, object, string, string]>([
 /* The numbers are the allowed statuses. The first one must occur. The second one may, if an export exceeds the memory limit. */
 test.each<[string, object, string, readonly number[]]>([
   ["names that are longer than their JSON", { declarations: LONG_NAMES }, "csv", [400]],
-  ["such names, in NDJSON", { declarations: LONG_NAMES }, "ndjson", [400]],
+  ["names that are longer than their JSON, in NDJSON", { declarations: LONG_NAMES }, "ndjson", [400]],
   ["a cell of formulas", { description: ";=".repeat(4_500_000) }, "csv?columns=description", [200]],
   [
     "one value under nested names",
@@ -118,7 +118,12 @@ test.each<[string, object, string, readonly number[]]>([
     `ndjson?columns=${NESTED_NAMES.join()}`,
     [400, 200],
   ],
-  ["such names, in CSV", { declarations: NESTED }, `csv?columns=${NESTED_NAMES.join()}`, [400, 200]],
+  [
+    "one value under nested names, in CSV",
+    { declarations: NESTED },
+    `csv?columns=${NESTED_NAMES.join()}`,
+    [400, 200],
+  ],
   ["a cell of quotation marks", { description: '"'.repeat(4_400_000) }, "csv?columns=description", [200]],
 ])("a process survives exports of %s", async (_, written, format, allowed) => {
   const { url, expectAlive } = await start(written);

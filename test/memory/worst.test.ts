@@ -43,7 +43,7 @@ const experiment = (id: number) => ({
 
 const page = (results: readonly unknown[]) => ({ json: { count: results.length, next: null, results } });
 
-/** A project of 500 runs, each with the metrics of a long run. One of the runs has very many values. */
+/** Starts a service with a project of 500 runs, each with the metrics of a long run. One of the runs has very many values. */
 function startRuns() {
   const runs = numbers(500).map((index) => experiment(index + 1));
   const metrics = numbers(20_000).map((id) => ({
@@ -66,13 +66,13 @@ function startRuns() {
   });
 }
 
-/** A gateway with this heap, by default the one in the files of `deploy`. */
+/** Starts a gateway with this heap, by default the one in the files of `deploy`. */
 async function start(heap = HEAP, upstream: string | null = null) {
   const serviceUrl = upstream ?? (await startRuns()).url;
   const env = {
     UPSTREAM_PROFILE: "polyaxon-0.4",
     UPSTREAM_RATE_LIMIT: "off",
-    // On a slow machine the process is slow, and its deadline must not reduce the load.
+    // The deadline is long, so that it does not reduce the load on a slow machine.
     REQUEST_TIMEOUT_MS: "600000",
   };
   const program = [`--max-old-space-size=${heap}`, "--max-semi-space-size=32", mainIn(BUILT)];
@@ -151,7 +151,7 @@ test("with the deployment heap, exports metrics of long runs with long descripti
   const response = await fetch(`${url}/export/ada.mnist/metrics.csv?columns=description,value`, { headers });
   expect(response.status).toBe(200);
   let bytes = 0;
-  // 100 MB of 100 GB.
+  // The test reads 100 MB of 100 GB.
   for await (const chunk of response.body ?? []) if ((bytes += chunk.length) > 100_000_000) break;
   await expectAlive();
 });

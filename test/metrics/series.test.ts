@@ -16,7 +16,7 @@ interface Series {
   readonly values: readonly (number | null)[];
 }
 
-/** A series as requested with `names` and `maxPoints`. */
+/** Starts a gateway. Returns a function that reads a series with the given `names` and `maxPoints`. */
 async function openSeries(service: { readonly url: string }) {
   const { ask } = await startGateway({ upstream: service });
   return async (wanted: { names?: readonly string[]; maxPoints?: number } = {}) => {
@@ -135,14 +135,14 @@ describe("metricSeries", () => {
   test.each<[string, readonly unknown[], number, readonly number[]]>([
     ["at its end", [...numbers(600), ...gap(600)], 500, [600, 1_199]],
     [
-      "in its middle, and of one point",
+      "in its middle, even of one point",
       [...numbers(9), ...gap(1), ...numbers(50), ...gap(9), 1],
       9,
       [9, 60, 68],
     ],
-    ["that is all of it", gap(700), 2, [0, 699]],
+    ["that is the whole series", gap(700), 2, [0, 699]],
     [
-      "that is longer than many others",
+      "that is longer than many other gaps",
       [...numbers(500).flatMap((each) => [each, "NaN"]), ...gap(9)],
       6,
       [999, 1_008],

@@ -12,7 +12,7 @@ const RECORDS = {
 
 const LINE = /^rungraph_field_requests_total\{coordinate="([\w.]+)",client="([^"]+)"\} (\d+)$/gm;
 
-/** A gateway that counts fields, and its counts: `Experiment.status web 2`. */
+/** Starts a gateway that counts fields. Returns a function that reads the counts, such as `Experiment.status web 2`. */
 async function startCounting(which: string) {
   const gateway = await startBefore(RECORDS, { FIELD_METRICS: which });
   const countsOf = async (): Promise<string[]> => {
@@ -31,7 +31,7 @@ fragment Names on Experiment { uniqueName }`;
 
 const as = (name: string) => ({ headers: { "graphql-client-name": name } });
 
-test("each field of an operation counts once for its client, by the type that selects it", async () => {
+test("each field counts once per operation and client, under the selecting type", async () => {
   const { ask, countsOf, service } = await startCounting("all");
   await ask("{ viewer { username } }");
   await ask(QUERY, {}, as("web"));
@@ -54,7 +54,7 @@ test("each field of an operation counts once for its client, by the type that se
 });
 
 test.each(["off", "deprecated"])(
-  "with FIELD_METRICS=%s fields that are in use do not count",
+  "with FIELD_METRICS=%s, fields that are not deprecated do not count",
   async (which) => {
     const { ask, countsOf } = await startCounting(which);
     await ask("{ viewer { username } }");
@@ -62,7 +62,7 @@ test.each(["off", "deprecated"])(
   },
 );
 
-test("deprecated fields count alone, and clients beyond the 25th as other", async () => {
+test("only deprecated fields count, and clients beyond the 25th are `other`", async () => {
   const schema = buildSchema("type Query { old: Int @deprecated new: Int self: Query }");
   const registry = new Registry();
   const count = createFieldCounts(createCoordinates(schema, "deprecated"), [registry]);

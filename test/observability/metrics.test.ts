@@ -133,7 +133,7 @@ describe("the gateway's metrics", () => {
     const { clock, advance } = fakeClock();
     const upstream = await startFake(() => ({ json: { username: "ada" } }));
     const gateway = await startGateway({ upstream, clock });
-    /** The values of these names, followed by that of `other`. Undefined for names without a sample. */
+    /** The values for these names, and then the value for `other`. Undefined for names without a sample. */
     const valuesOf = async (...names: readonly string[]) => {
       const lines = await linesOf(gateway.url, "rungraph_client_operations_total");
       const valueOf = (sample: string) => lines.find((line) => line.startsWith(`${sample} `))?.split(" ")[1];

@@ -118,7 +118,7 @@ describe("a plan", () => {
       `{ group(id: "ada.mnist.1") { experiments(first: 3, order: { by: { metric: "loss" }, direction: ASC }) { nodes { buildJob { commit } } } } }`,
       ["1 GET {owner}/{project}/experiments", "2 GET {owner}/{project}/builds/{id}/"],
     ],
-  ])("knows no names and metrics that records could lack: %s", async (document, requests) => {
+  ])("assumes no names or metrics that records may lack: %s", async (document, requests) => {
     const gateway = await startDemoGateway({ env: POLYAXON });
     expect(roundsOf(await explain(gateway, "plan", document))).toEqual(requests);
   });
@@ -161,7 +161,7 @@ describe("a plan", () => {
     expect(gateway.calls()).toEqual([]);
   });
 
-  test("ignores what only made-up records lack", async () => {
+  test("ignores errors that only made-up records cause", async () => {
     const gateway = await startDemoGateway({ env: POLYAXON });
     const document = `{ project(id: "ada.mnist") { experiments { summary { best(metric: "loss", direction: ASC) { id } } } } }`;
     const plan = await explain(gateway, "plan", document);
@@ -187,7 +187,7 @@ describe("a plan", () => {
     expect(gateway.calls()).toEqual([]);
   });
 
-  test("is not made where EXPLAIN is off", async () => {
+  test("is not made if EXPLAIN is off: the operation is executed", async () => {
     const gateway = await startDemoGateway({ env: { ...POLYAXON, EXPLAIN: "off" } });
     const { data } = await explain(gateway, "plan", "{ viewer { username } }");
     expect(data).toEqual({ viewer: { username: "ada" } });

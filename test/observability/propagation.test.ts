@@ -15,7 +15,7 @@ function onlyOne(all: readonly Seen[]): Seen {
   return one;
 }
 
-/** A gateway as a process with an SDK and this propagator, in front of a service that has every record. */
+/** Starts a gateway as a process with an SDK and this propagator, in front of a service that has every record. */
 async function startPropagating(propagator: string, env: Record<string, string> = {}) {
   const service = await startFake(({ path }) => {
     const id = Number(/\d+(?=\/$)/.exec(path)?.[0] ?? 1);

@@ -52,7 +52,7 @@ describe("the package in an empty folder", () => {
     expect(files.length).toBeGreaterThan(4);
     for (const [, file = ""] of files) expect((await fetch(new URL(file, url))).status).toBe(200);
     kill("SIGTERM");
-    // Its output ends with the gateway, which may run longer than npx.
+    // The output ends when the gateway ends, which may run longer than npx.
     await ended;
     expect(out()).toContain('"draining"');
     expect(err()).toBe("");

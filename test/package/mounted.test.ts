@@ -8,7 +8,7 @@ import { openPort } from "../support/listen.ts";
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A server with gateways under prefixes, in front of an empty service. */
+/** Starts a server with gateways under prefixes, in front of an empty service. */
 async function start(
   prefixes: readonly string[],
   handle = (_all: readonly Gateway[], _asked: IncomingMessage, own: ServerResponse) => void own.end("own"),

@@ -6,7 +6,7 @@ import { startGateway } from "../support/gateway.ts";
 import { documentedProfile, profileFile, startTracker } from "../support/tracker.ts";
 import FAULTS from "./faults.json" with { type: "json" };
 
-/** The tracker behind a gateway that knows it only by the example of docs/server-profiles.md. */
+/** Starts the tracker behind a gateway that knows it only by the example of docs/server-profiles.md. */
 async function startDescribed(env: Record<string, string> = {}) {
   const tracker = await startTracker();
   const gateway = await startGateway({
@@ -113,7 +113,7 @@ describe("a server described only by a profile file", () => {
   });
 });
 
-/** The demo's server, described by a file that differs from a built-in profile. */
+/** Starts the demo's server, described by a file that differs from a built-in profile. */
 const startExtended = (written: object) => {
   const frozen = Date.parse("2026-06-01T12:00:00Z");
   const UPSTREAM_PROFILE = profileFile(JSON.stringify(written), "server.json");

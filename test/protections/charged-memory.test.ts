@@ -66,7 +66,7 @@ describe("MAX_UPSTREAM_BYTES also covers memory that an operation allocates for"
 });
 
 describe("MAX_UPSTREAM_BYTES also covers request input before execution:", () => {
-  // 64 bytes of memory each, and 3 of the response.
+  // Each item takes 64 bytes of memory, but only 3 bytes of the response.
   const many = Array.from({ length: 4_000 }, () => ({}));
   const query = "query ($id: ID!) { experiment(id: $id) { id } }";
   const variables = { id: "ada.mnist.42", many };

@@ -52,7 +52,7 @@ async function answeredBefore(tokenOf: (number: number) => string): Promise<numb
   return before;
 }
 
-test("reads one token's documents between another's, however many the other has sent", async () => {
+test("reads one token's documents between those of a token with many", async () => {
   expect(await answeredBefore(() => "heavy")).toBeLessThan(HEAVY / 2);
 });
 

@@ -16,7 +16,7 @@ const times = (count: number, selection: string) =>
     .join(" ");
 
 /**
- * A gateway in front of a service with these responses, by the ends of their paths. They are cached, so that only the other work is
+ * Starts a gateway in front of a service with these responses, by the ends of their paths. They are cached, so that only the other work is
  * measured.
  */
 async function start(answers: Readonly<Record<string, unknown>>) {
@@ -54,7 +54,7 @@ const ofList = (selection: string, lists?: Lists, project = "mnist") =>
 const summaryOf = (selection: string, lists?: Lists, project?: string) =>
   ofList(` { summary { ${selection} } }`, lists, project);
 
-/** A cheap operation, and one that must not cost much more, with these responses of the service. */
+/** The responses of the service, a cheap operation, and an operation that must not cost much more. */
 type Case = readonly [answers: Readonly<Record<string, unknown>>, little: Sent, much: Sent];
 
 const run = (given: object) => ({ "experiments/1/": row(1, { last_status: "running", ...given }) });
@@ -107,7 +107,7 @@ const STRESS_CASES: Readonly<Record<string, Case>> = {
     ofTuning("randomSearch { experimentCount }"),
     ofTuning(times(100, "randomSearch { experimentCount }")),
   ],
-  "a folder of files, by many fields": [
+  "a folder with many files, by many fields": [
     { ...run({}), "outputs/tree": { dirs: [], files: many(5_000, "f").map((name) => [name, 1]) } },
     ofRun("outputFiles { __typename }"),
     ofRun(times(100, "outputFiles { __typename }")),
@@ -124,7 +124,7 @@ const STRESS_CASES: Readonly<Record<string, Case>> = {
       values: many(200, "").map((index) => `{"a":${index}}`),
     }),
   ],
-  "all of many tags": [
+  "a filter for all of many tags": [
     rows({ tags: [...many(20_000, "t"), ...many(300, "a,")] }),
     ofList("(filter: { allTags: $tags }) { totalCount }", { tags: ["a,1"] }),
     ofList("(filter: { allTags: $tags }) { totalCount }", { tags: many(300, "a,") }),
@@ -217,7 +217,7 @@ describe("divides into time slices the work for", () => {
     await get("?columns=parameter.p1");
     const before = looks();
     await get("");
-    // Runs after each of its rows for parameters and for metrics.
+    // The clock is read after each of its rows for parameters and for metrics.
     expect(looks() - before).toBeGreaterThan(before + 2 * runs.length);
   });
 

@@ -8,7 +8,7 @@ import { stopwatchRuns } from "../support/stopwatch.ts";
 
 const row = (id: number, given: object = {}) => ({ id, unique_name: `ada.mnist.${id}`, ...given });
 
-/** A gateway in front of a service with these experiments, and the metric records of all of them. */
+/** Starts a gateway in front of a service with these experiments, and the metric records of all of them. */
 async function start(rows: readonly { readonly id: number }[], metrics: readonly object[] = []) {
   const answer = (seen: Seen) => {
     const id = experimentIn(seen.path);
@@ -133,7 +133,7 @@ test("serializes nested values that group runs one at a time", async () => {
   };
   const looks = stopwatchRuns();
   const short = await read(10);
-  // Runs after each of the four values of a run.
+  // The clock is read after each of the four values of a run.
   expect((await read(20_000)) - short).toBeGreaterThan(3 * 30);
 });
 

@@ -156,7 +156,7 @@ describe("all operation permits", () => {
     for (const token of ["cold1", "cold2", "cold3", "cold4"]) cold.push((await enter(1, token)).code);
     expect(await (await enter(1, "cold5")).code).toBe("RATE_LIMITED");
     const others = [await enter(1, "ada"), await enter(2, "other1"), await enter(3, "other2")];
-    // Each address has one now.
+    // Each address has one download now.
     expect(await (await enter(2, "other3")).code).toBe("SERVICE_OVERLOADED");
     expect(await Promise.all(cold.slice(0, 3))).toEqual(Array(3).fill("SERVICE_OVERLOADED"));
     answer();
@@ -164,7 +164,7 @@ describe("all operation permits", () => {
     expect(await Promise.all(others.map(({ code }) => code))).toEqual(["ok", "ok", "ok"]);
   });
 
-  test("go to other addresses during rate-limit waits, preempting only to free one", async () => {
+  test("go to other addresses while their holders wait for a rate limit", async () => {
     let answering = latch();
     let refused = 0;
     const service = await startFake(async ({ headers, path }) => {
@@ -189,7 +189,7 @@ describe("all operation permits", () => {
     expect(await Promise.all(known)).toEqual(["ok", "ok"]);
     advance(20_000);
     expect((await Promise.all(waiting)).toSorted()).toEqual(["SERVICE_OVERLOADED", "ok"]);
-    // As many as before: no permit was lost.
+    // As many operations run as before, so no permit was lost.
     answering = latch();
     const seen = service.seen().length;
     const last = ["one", "two"].map((token) => askFrom(3, token, statusOf(44)));

@@ -32,7 +32,7 @@ const innerOf =
   ({ [key]: inner }: Row, below: Below) =>
     inner ? below(inner as Row) : null;
 
-/** Fields that need more than the value of a key. Rows are objects, and each list here is one in every recording. */
+/** Fields that need more than the value of a key. Rows are objects, and each list here is a list in every recording. */
 const DERIVED: Readonly<Record<string, (row: Row, below: Below, node: FieldNode) => unknown>> = {
   id: ({ unique_name: name }) => globalId(`Project:${String(name).replace(".", "/")}`),
   internalId: ({ id }) => `${id}`,

@@ -10,7 +10,8 @@ import rows from "./rows.json" with { type: "json" };
 export interface Asked {
   readonly query: string;
   /**
-   * Another exchange of the same file that the operation causes. If the response of the first one is empty, this one has the expected data.
+   * Another exchange of the same file that the operation causes. If the response of the first exchange is empty, this exchange has the
+   * expected data.
    */
   readonly behind?: string;
   /** The expected data, if it is not the recorded response field by field. */

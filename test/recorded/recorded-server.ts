@@ -6,7 +6,7 @@ export const recordedReads = readRecording("0.2.0-reads");
 /** The token of a user of release 0.2.0. */
 export const ALICE = "b".repeat(40);
 
-/** The gateway in front of a recorded server, signed in as alice. */
+/** Starts the gateway in front of a recorded server, signed in as alice. */
 export async function startRecorded(lines: readonly Line[] = recordedReads) {
   const upstream = await startReplay(lines);
   return { ...(await startGateway({ upstream, token: ALICE })), calls: upstream.calls };

@@ -6,7 +6,7 @@ import type { Line } from "../support/replay.ts";
 import { startBefore } from "../support/gateway.ts";
 import TIMES from "./times.json" with { type: "json" };
 
-test("a missing token, reported as nameless 200 or as 403, is UNAUTHENTICATED", async () => {
+test("a missing token is UNAUTHENTICATED, whether reported by 200 or 403", async () => {
   // The gateway always sends its caller's token. Here the server ignores it.
   const overlooked = recordedReads
     .filter(({ headers }) => !("Authorization" in headers))

@@ -7,7 +7,7 @@ import { type ProfileName, startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 import NOT_OFFERED from "./not-offered.json" with { type: "json" };
 
-/** An older server: rows and records without newer keys, and an experiment that was copied from another one. */
+/** Starts an older server. Its rows and records lack newer keys, and one experiment was copied from another one. */
 const startOlder = () =>
   startFake(({ path }) => {
     const record = (id: number) => ({

@@ -34,7 +34,7 @@ test("returns null for the resources and data of a run without them", async () =
   });
 });
 
-test("lists the data of a run by name, with versions other than strings as JSON", async () => {
+test("lists a run's data by name, with odd versions as JSON", async () => {
   const { ask } = await startBefore(run({ data_refs: { train: "abc", test: { v: [1] } } }), RELEASE_04);
   expect(await ask(`{ experiment(id: "ada.mnist.1") { dataReferences { name version } } }`)).toEqual({
     data: {
@@ -108,7 +108,7 @@ test("lists the GPUs of a machine", async () => {
   expect(service.inOrder()).toEqual(["GET cluster/", "GET nodes/1"]);
 });
 
-test("returns null for a list of GPUs whose items are not objects, and logs it", async () => {
+test("returns null for GPUs that are not objects, and logs it", async () => {
   const { ask, logged } = await startBefore(node([{ index: 0 }, "GPU-1"]), RELEASE_04);
   expect(await ask(`{ node(id: "n") { ${GPUS} } }`)).toEqual({ data: { node: { gpus: null } } });
   expect(logged()).toContain('"place":"gpus"');

@@ -147,7 +147,7 @@ test.each([
   expect(service.calls()).toEqual([]);
 });
 
-test("a server without lists offers no search, and a missing machine stays missing", async () => {
+test("a server without lists offers no search; a missing machine is null", async () => {
   const { ask } = await startMachines({}, { UPSTREAM_PROFILE: "document" });
   const first = await ask(`{ node(id: "node-1") { name activeRuns { isComplete } } }`);
   expect(errorsOf(first)).toMatchObject([{ code: "CAPABILITY_UNAVAILABLE" }]);

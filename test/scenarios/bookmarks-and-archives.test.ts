@@ -18,7 +18,7 @@ const KINDS = {
 type KindName = keyof typeof KINDS;
 const KIND_NAMES = Object.keys(KINDS) as KindName[];
 
-/** The name that the service uses for it, and its kind as `BookmarkableKind` spells it. */
+/** The name that the service uses for the run, and the kind of the run as `BookmarkableKind` spells it. */
 const nameOf = (kind: KindName) => KINDS[kind].run.replace(/\.(?:experiments|groups)\./, ".");
 const enumOf = (kind: KindName) => (kind === "BuildJob" ? "BUILD_JOB" : kind.toUpperCase());
 

@@ -13,7 +13,7 @@ interface Entities {
 }
 
 describe("representations", () => {
-  test("are found by global id and by a name that other subgraphs stored", async () => {
+  test("are found by global id and by names from other subgraphs", async () => {
     const { ask, calls } = await startDemoGateway();
     const selection = `
       ... on Run { id uniqueName }
@@ -28,7 +28,7 @@ describe("representations", () => {
     expect(byName).toEqual({
       data: { _entities: NAMED.map(({ type, key, name, id }) => ({ __typename: type, id, [key]: name })) },
     });
-    // A record is read only if the address does not contain the name. A key is written by another subgraph, so it is not trusted.
+    // A record is read only if the address does not contain the name. Another subgraph writes the key, so the key is not trusted.
     expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/experiments/42/jobs/22/"]);
 
     const byId = await ask<Entities, object>(entities("... on Entity { id }"), {

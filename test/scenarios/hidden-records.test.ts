@@ -7,7 +7,7 @@ import { globalId } from "../support/ids.ts";
 const PROJECT = { name: "mnist", unique_name: "ada.mnist", description: "Digits", num_jobs: 3, tags: null };
 const STATES = { experiments: "succeeded", jobs: "failed", builds: "running", groups: "done" };
 
-/** A service that hides archived records: after a restore, a path is not found until some further reads. */
+/** Starts a service that hides archived records. After a restore, a path is not found until it has been read a few more times. */
 async function startHiding({ readsUntilShown = 0, isBroken = false } = {}) {
   const hidden = new Map<string, number>();
   const service = await startFake(({ method, path }) => {

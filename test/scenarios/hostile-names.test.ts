@@ -98,7 +98,10 @@ const admission: readonly Entry[] = [
   ),
 ];
 
-/** A gateway in front of a service that has every record, and a query that returns only the codes of its errors. */
+/**
+ * Starts a gateway in front of a service that has every record. Returns a function that sends a query and returns only the codes of its
+ * errors.
+ */
 async function open() {
   const { ask, service } = await startBefore(() => ({ json: { id: 1, name: "node-1", results: [] } }), {
     MAX_PAGE_SIZE: "500",
@@ -161,7 +164,7 @@ test("a refusal quotes only the beginning of the input, without control characte
   expect(errors?.[0]?.message).toMatch(/^\P{Cc}{1,200}$/u);
 });
 
-/** Whether a server that normalizes paths would map it to another one. */
+/** Whether a server that normalizes paths would map this path to another path. */
 const isRewritten = (path: string) => new URL(path, "http://service").pathname !== path;
 
 const BELOW_A_PROJECT = /^\/api\/v1\/([^/?#]+)\/([^/?#]+)\/experiments\/\d+\/$/;

@@ -9,7 +9,7 @@ import MATERIAL from "./look-ahead.json" with { type: "json" };
 /** Fields whose values change over time, fields that always fail, and names that only one run has. */
 const LEFT_OUT = new Set(MATERIAL.leftOut);
 
-/** How many requests of the first list are missing from the second. */
+/** The number of requests of the first list that are missing from the second list. */
 function beyond(these: readonly string[], those: readonly string[]): string[] {
   const left = [...those];
   return these.filter((call) => {

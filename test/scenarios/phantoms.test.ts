@@ -4,14 +4,14 @@ import { NOT_FOUND, pathIn, startFake } from "../support/fake.ts";
 import { RELEASE_02, RELEASE_04, startGateway } from "../support/gateway.ts";
 import { startProfile } from "../support/profiles.ts";
 
-/* Projects and users that do not exist. */
+/* Operations on projects and users that do not exist. */
 
 test.each([
   ["name owner { username } uniqueName reference", null, []],
   ["description", "project", ["GET ada/nosuch"]],
   ["isPublic jobs { totalCount }", "project", ["GET ada/nosuch", "GET ada/nosuch/jobs"]],
   ["jobs { totalCount }", "project.jobs", ["GET ada/nosuch/jobs"]],
-])("checks a project that does not exist by %s", async (fields, at, requests) => {
+])("reads no more of a missing project than needed: %s", async (fields, at, requests) => {
   const { ask, calls } = await startProfile("polyaxon-0.4");
   const answer = await ask(`{ project(id: "ada.nosuch") { __typename ${fields} } }`);
   expect(errorsOf(answer)).toMatchObject(at === null ? [] : [{ at, code: "NOT_FOUND" }]);
@@ -45,7 +45,7 @@ test.each([
   expect(service.inOrder()).toEqual(requests);
 });
 
-test("reports only that the caller exists if the server has no lists of projects", async () => {
+test("without lists of projects, reports only that the caller exists", async () => {
   const service = await startFake(() => ({ json: { username: "ada" } }));
   const { ask } = await startGateway({ upstream: service });
   expect(await ask(EXISTS("bob"))).toEqual({ data: { user: { exists: null } } });

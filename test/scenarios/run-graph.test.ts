@@ -44,14 +44,14 @@ test.each([
     [[FIVE, METRICS]],
   ],
   [
-    "the same below interfaces",
+    "the experiments of a group with their metrics, through an interface",
     ofGroup(
       "experiments(first: 5) { edges { node { ... on Run { ... on Experiment { metricSeries { name } } } } } }",
     ),
     [[FIVE, METRICS]],
   ],
   [
-    "the same beside the group's own record",
+    "the experiments of a group beside the group's own record",
     ofGroup("status experiments(first: 5) { nodes { metrics { totalCount } } }"),
     [["ada/mnist/groups/1/", FIVE, METRICS]],
   ],
@@ -74,7 +74,7 @@ test.each([
   });
 });
 
-test("a machine's summary takes the cluster request, its details one more", async () => {
+test("a machine's summary takes one request, its details take one more", async () => {
   const { ask, calls } = await startDemoGateway();
   await ask(`{ node(id: "node-1") { memory } }`);
   expect(calls()).toEqual(["GET cluster/"]);
@@ -82,7 +82,7 @@ test("a machine's summary takes the cluster request, its details one more", asyn
   expect(calls()).toEqual(["GET cluster/", "GET nodes/1"]);
 });
 
-test("a machine is found by its id and by its name, including one with a dot", async () => {
+test("a machine is found by id and by name, dotted or not", async () => {
   const { ask, calls } = await startDemoGateway();
   for (const id of ["gpu-node.eu-1", globalId("Node:gpu-node.eu-1")]) {
     const { data } = await ask<{ node: object }, object>(

@@ -65,7 +65,7 @@ const isLogin = (operation: string) => operation.startsWith("mutation { login(")
 
 let times = 0;
 
-/** A third of all mutations, or without FULL an eighth: different ones for each call, and always the login. */
+/** A third of all mutations (without FULL an eighth), and always the login. Each call returns different mutations. */
 const mutations = (): readonly string[] => [
   ...operations.filter(isLogin),
   ...everyNth(
@@ -249,7 +249,7 @@ test.each<readonly [string, () => Promise<string>]>([
 const BASIC = `Basic ${Buffer.from(`ada:${PASSWORD}`).toString("base64")}`;
 const FORM = "application/x-www-form-urlencoded";
 
-/** A mistake as it is sent. */
+/** Replaces the placeholders of a request with the secrets. */
 const filledIn = (text: string): string =>
   text.replaceAll("{PASSWORD}", PASSWORD).replaceAll("{PIN}", `${PIN}`).replaceAll("{TOKEN}", TOKEN);
 

@@ -94,7 +94,7 @@ test("experiment job names must have the right role, but may omit groups", async
   ]);
 });
 
-/** Runs 1 to 24 of a project, each with a build of three, and a job on a machine. */
+/** Starts a service with the runs 1 to 24 of a project. Each run uses one of three builds, and has a job on a machine. */
 function runsAnd(answer: (path: string) => FakeResponse | undefined) {
   const results = Array.from({ length: 24 }, (_, index) => ({
     id: index + 1,

@@ -9,7 +9,7 @@ import { globalId } from "../support/ids.ts";
 const RELAY = { Node: "ClusterNode", Entity: "Node" };
 const env = { TYPE_NAMES: "relay, Job=TrainingJob" };
 
-test("TYPE_NAMES=relay renames machines to ClusterNode and the interface of objects with ids to Node", async () => {
+test("TYPE_NAMES=relay renames Node to ClusterNode, and Entity to Node", async () => {
   const { ask, calls } = await startDemoGateway({ env });
   const id = globalId("Node:node-1");
   const machine = { __typename: "ClusterNode", id, name: "node-1", memory: 33657483264 };

@@ -20,7 +20,7 @@ const CALLS = [
   "GET users/",
 ];
 
-/** A service that identifies the caller only if `me` does. */
+/** Starts a service that identifies the caller only if `me` does. */
 async function startBookmarks(me: () => FakeResponse | Promise<FakeResponse>) {
   const lists = { arrived: () => {} };
   const { ask, service } = await startBefore(({ path }) => {

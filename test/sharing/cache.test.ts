@@ -19,7 +19,7 @@ import {
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { sharedReads } from "../support/sharing.ts";
 
-/** A gateway with a cache of two seconds, and a fake clock. */
+/** Starts a gateway with a cache of two seconds, and a fake clock. */
 async function startKeeping(upstream: { readonly url: string }, env: Record<string, string> = {}) {
   const { clock, advance } = fakeClock();
   const gateway = await startGateway({ upstream, clock, env: { CACHE_TTL_MS: "2000", ...env } });
@@ -100,7 +100,7 @@ describe("an upstream response", () => {
     const { gateway } = await startKeeping(service);
     expect(await codesOf(gateway, ASK_STATUS)).toEqual(["ok"]);
     await ask(gateway);
-    // The request of another caller arrives when the gateway forgets this one.
+    // The request of another caller arrives at the time when the gateway would forget the current caller.
     vi.spyOn(performance, "now").mockReturnValue(performance.now() + 700_000);
     onTestFinished(() => void vi.restoreAllMocks());
     await gateway.ask("{ __typename }", {}, { headers: { authorization: "token bob" } });

@@ -13,9 +13,9 @@ const STATUSES: Readonly<Record<Exclude<Fate, "cut off">, number>> = {
 
 interface Request {
   readonly path: string;
-  /** Its token and its number: `ada_7`. */
+  /** The token and the number of the request: `ada_7`. */
   readonly label: string;
-  /** When it arrived, by the test's clock. */
+  /** The time at which the request arrived, by the test's clock. */
   readonly arrivedAt: number;
   readonly reply: (reply: Reply) => void;
   /** The number of the latest request when the response was sent. Infinite until then. */
@@ -30,7 +30,7 @@ function bodyOf({ path, label }: Request): object {
   return record(/(\d+)\/$/.exec(path)?.[1] ?? "0");
 }
 
-/** A service that delays each response until the test decides its outcome, and labels its responses with the request. */
+/** Starts a service that delays each response until the test decides its outcome, and labels its responses with the request. */
 export async function startLabelled(now: () => number) {
   const requests: Request[] = [];
   const pending: Request[] = [];

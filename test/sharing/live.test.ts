@@ -4,7 +4,7 @@ import { experimentId, FIRST_POLL, startLive } from "../support/live-service.ts"
 const RUN = "GET ada/mnist/experiments/1/";
 const METRICS = "GET ada/mnist/experiments/1/metrics";
 
-/** A run whose record and metrics the test changes, in front of a gateway that caches responses for a minute. */
+/** Starts a service with a run whose record and metrics the test changes, behind a gateway that caches responses for a minute. */
 async function startMeasured() {
   const run = { id: 1, last_status: "running" };
   let count = 1;

@@ -9,12 +9,12 @@ import { listen } from "./listen.ts";
 import { experimentIn, RUNNING_RECORD, statusOf } from "./one-read.ts";
 import { JSON_BODY } from "./raw-requests.ts";
 
-/** A caller: its token, the address from which it connects, and the previous addresses that it sends itself. */
+/** A caller. `from`: the address from which it connects. `forwarded`: the `X-Forwarded-For` header that it sends. */
 export interface Who {
   readonly token: string | null;
   readonly from?: string;
   readonly forwarded?: string;
-  /** Its WebSockets are signed in by their headers, as programs do, and not by `connection_init`. */
+  /** Whether its WebSockets send the token in their headers, as programs do, and not in `connection_init`. */
   readonly byHeader?: true;
 }
 
@@ -24,19 +24,19 @@ export type Outcome = "in" | number;
 /** The service accepts no token with this prefix. */
 const INVENTED = /^token invented/;
 
-/** Longer than the system buffers of a connection that the client does not read. */
+/** A description that is longer than the buffers of a connection that the client does not read. */
 const LONG = "x".repeat(9_000_000);
 
 /** The experiment whose response is sent immediately. */
 export const AT_ONCE = 1;
 
-/** The first experiment with a long response, sent immediately, which a caller may leave unread. */
+/** Experiments from this number on have a long response, which is sent immediately and which a caller may leave unread. */
 export const LONG_FROM = 5_000;
 
-/** The experiments of a project whose name is the number. */
+/** Matches the list of experiments of a project whose name is a number. */
 const LIST = /\/ada\/(\d+)\/experiments\?/;
 
-/** A service that delays the responses for an experiment, a project, or a user who signs in, until the test releases them. */
+/** Starts a service that delays responses until the test releases them by number: for an experiment, a project, or a user who signs in. */
 async function startService() {
   const latches = new Map<
     number,
@@ -74,7 +74,7 @@ async function startService() {
   });
   return {
     url,
-    /** Resolves when the service has received a request for it. */
+    /** Resolves when the service has received a request for this number. */
     arrived: (number: number) => of(number).arrived.opened,
     release: (number: number) => of(number).released.open(),
     /** Stops accepting a token. */
@@ -84,7 +84,7 @@ async function startService() {
 
 export type Fixture = Awaited<ReturnType<typeof startFixture>>;
 
-/** A gateway in front of such a service, with a fake clock. */
+/** Starts a gateway with a fake clock, in front of the service that delays responses. */
 export async function startFixture(options: Omit<GatewayOptions, "upstream" | "clock"> = {}) {
   const service = await startService();
   const time = fakeClock();
@@ -114,7 +114,7 @@ export const headersOf = ({ token, forwarded }: Who): Record<string, string> => 
 export interface Message {
   readonly path: string;
   readonly headers?: Record<string, string>;
-  /** Sent by POST; without it the request is a GET. */
+  /** The body of a POST; without a body the request is a GET. */
   readonly body?: string;
 }
 
@@ -132,10 +132,10 @@ export function send({ url }: Pick<Fixture, "url">, who: Who, { path, headers = 
   return { sent, response, closed };
 }
 
-/** The error codes of a caller that gets no permit, with their statuses. */
+/** The error codes that a caller receives if it gets no permit, with their statuses. */
 const STATUSES: Readonly<Record<string, number>> = { RATE_LIMITED: 429, SERVICE_OVERLOADED: 503 };
 
-/** The reason for the rejection in a string, or `in`. */
+/** Finds the reason for the rejection in a response; `in` if there is none. */
 export const refusalIn = (reported: string): Outcome =>
   STATUSES[/"code":"([A-Z_]+)"/.exec(reported)?.[1] ?? ""] ?? "in";
 

@@ -29,7 +29,7 @@ export interface Visit {
   readonly finish: () => void;
   /** Disconnects. */
   readonly leave: () => void;
-  /** Resolves when its connection is closed. For a WebSocket, with the close code. */
+  /** Resolves when the connection is closed; for a WebSocket, with the close code. */
   readonly closed: Promise<unknown>;
 }
 
@@ -40,7 +40,7 @@ const experiment = (id: number) => `experiment(id: "ada.mnist.${id}") { status d
 
 const read = (id: number) => `{ ${experiment(id)} }`;
 
-/** A payload before the request for the experiment, one after it, and one more that may also be long. */
+/** A query with three payloads: one before the request for the experiment, one after it, and a last one that may also be long. */
 const deferred = (id: number) =>
   `{ __typename ... @defer { first: ${experiment(id)} ... @defer { second: ${experiment(id < LONG_FROM ? AT_ONCE : id + 1)} } } }`;
 
@@ -77,7 +77,7 @@ const asking =
   };
 
 const subscription = (id: number) =>
-  // Sends long events to callers that do not read.
+  // For callers that do not read, the events are long.
   ({
     query: id < LONG_FROM ? RUN_UPDATED : RUN_UPDATED.replace("uniqueName", "uniqueName description"),
     variables: { id: globalId(`Experiment:ada/mnist/${id}`) },
@@ -114,7 +114,7 @@ const graphql = (query: string, headers: Record<string, string> = {}): Message =
 const INCREMENTAL = { accept: "multipart/mixed" };
 const EVENTS = { accept: "text/event-stream" };
 
-/** A new connection, signed in by `connection_init` as browsers do. Resolves when it is open or rejected. */
+/** Opens a connection that signs in with `connection_init`, as browsers do. Resolves when the connection is accepted or rejected. */
 export async function openSocket({ url }: Pick<Fixture, "url">, who: Who, isInitialized = true) {
   const { token, byHeader = false } = who;
   const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws", {
@@ -148,7 +148,7 @@ async function subscribeOver(fixture: Fixture, { sendMessage }: Opened, id: numb
   return refusalIn(JSON.stringify(operations().at(-1)).replace('"codes":["', '"code":"'));
 }
 
-/** How a caller uses such a subscription afterwards. */
+/** The visit of a caller with a subscription over this connection. */
 function visitOver({ socket, sendMessage, closed }: Opened, id: number, use: Use) {
   if (use === "slow") socket.pause();
   return {
@@ -158,7 +158,7 @@ function visitOver({ socket, sendMessage, closed }: Opened, id: number, use: Use
   };
 }
 
-/** A connection, which has a subscription unless it is idle. */
+/** Opens a connection. Subscribes unless the connection must be idle. */
 const webSocket: Enter = async (fixture, who, use) => {
   const opened = await openSocket(fixture, who);
   const id = numberFor(fixture, use);
@@ -170,7 +170,7 @@ const webSocket: Enter = async (fixture, who, use) => {
 /** The connection of each caller of each gateway. */
 const CONNECTIONS = new Map<string, Opened>();
 
-/** A subscription over the one connection of a caller. */
+/** Subscribes over the only connection of a caller. */
 const overSocket: Enter = async (fixture, who, use) => {
   const key = fixture.url + JSON.stringify(who);
   const known = CONNECTIONS.get(key);

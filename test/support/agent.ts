@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { startDemoGateway, tokenOf } from "./demo-gateway.ts";
 import { JSON_BODY } from "./raw-requests.ts";
 
-/** The revisions of the protocol: with an envelope in each message, and the earlier one with a handshake. */
+/** The revisions of the protocol. `auto`: with an envelope in each message. `legacy`: the earlier revision, with a handshake. */
 export type Era = "auto" | "legacy";
 
 interface AgentOptions {
@@ -12,7 +12,7 @@ interface AgentOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An MCP client that is connected to a gateway. It is closed when the test ends. */
+/** Connects an MCP client to a gateway. The client is closed when the test ends. */
 export async function connectAgent(
   gateway: { readonly url: string },
   { token = null, era = "auto", headers = {} }: AgentOptions = {},
@@ -40,7 +40,7 @@ export async function connectAgent(
   };
 }
 
-/** The demo behind a gateway with MCP, and a client that is signed in as ada. */
+/** Starts the demo behind a gateway with MCP, and a client that is signed in as ada. */
 export async function startAgent(
   { env, ...others }: NonNullable<Parameters<typeof startDemoGateway>[0]> = {},
   options: AgentOptions = {},

@@ -3,10 +3,10 @@ import { startFake } from "./fake.ts";
 import { type Answer, startGateway } from "./gateway.ts";
 import { post } from "./raw-requests.ts";
 
-/** A service that accepts every command. Its response is valid for all of them. */
+/** Starts a service that accepts every command. Its response is valid for all commands. */
 export const startAccepting = () => startFake(() => ({ json: { id: 77, token: "n3w" } }));
 
-/** The requests that reach an accepting service, and the errors, when the gateway rejects a mutation. */
+/** Sends a mutation that the gateway should reject. Returns its result, and the requests that reached an accepting service. */
 export async function refused(mutation: string, variables: object | string = {}) {
   const service = await startAccepting();
   const { url } = await startGateway({ upstream: service });

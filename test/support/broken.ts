@@ -13,7 +13,7 @@ const BROKEN: readonly FakeResponse[] = [
 /** Matches a list of experiments that is requested with a query. */
 const LIST = /experiments\?/;
 
-/** A service in front of another one. Some addresses always fail, in the same way. */
+/** Starts a service in front of another one. Some addresses always fail, each in the same way every time. */
 export const startBroken = (service: string, share: number, areListsKept: boolean) =>
   startFake((seen) => {
     const [first = 0, second = 0] = createHash("sha256").update(seen.path).digest();

@@ -31,12 +31,12 @@ const ARGUMENTS = [
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 
-/** Options for `expect.poll` on a page: each attempt costs the browser as much as a frame. */
+/** Options for `expect.poll` on a page. Each attempt takes the browser as long as rendering a frame. */
 export const SHOWN = { ...LONG_TIMEOUT, interval: 50 };
 
 /**
- * One browser for all tests of a file. Each test has its own context, without the cookies or storage of other tests. If the browser has
- * ended, it is started again.
+ * Shares one browser between all tests of a file. Each test has its own context, without the cookies or storage of other tests. If the
+ * browser has ended, it is started again.
  */
 export function shareBrowser(): (options: BrowserContextOptions) => Promise<Page> {
   let browser: Browser | undefined;
@@ -46,7 +46,7 @@ export function shareBrowser(): (options: BrowserContextOptions) => Promise<Page
       browser = await chromium.launch({ executablePath: executablePath ?? "", args: ARGUMENTS });
     const context = await browser.newContext({ reducedMotion: "reduce", ...options });
     onTestFinished(async () => {
-      // Pending routes would respond to a page that closes.
+      // Pending routes would otherwise respond to a page that is closing.
       for (const page of context.pages()) await page.unrouteAll({ behavior: "ignoreErrors" });
       await context.close();
     });

@@ -21,17 +21,17 @@ const SOURCES =
     " ",
   );
 
-/** A folder that is removed after the run. */
+/** Creates a folder that is removed after the run. */
 export const createFolder = (prefix: string): string => mkdtempSync(join(tmpdir(), prefix));
 
-/** A file with this content, in a folder of its own. */
+/** Creates a file with this content in its own folder. Returns its path. */
 export function fileWith(text: string, name: string): string {
   const path = join(createFolder("file-"), name);
   writeFileSync(path, text);
   return path;
 }
 
-/** A file with these trusted documents. */
+/** Creates a file with these trusted documents. */
 export const manifest = (content: object) => fileWith(JSON.stringify(content), "documents.json");
 
 /** Runs npm without the settings of the npm that runs the tests. */
@@ -43,7 +43,7 @@ const npm = (cwd: string, ...args: readonly string[]): string =>
     stdio: ["ignore", "pipe", "pipe"],
   });
 
-/** Builds and packs the gateway in a folder by `npm pack`, with all packages installed. */
+/** Builds and packs the gateway in a folder with `npm pack`. All packages are installed there. */
 export function buildGateway(folder: string): void {
   for (const path of SOURCES) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
@@ -64,8 +64,8 @@ const installedWith = (): string[] => {
 };
 
 /**
- * Installs the package that was packed in a folder into an empty folder, with the packages that npm installs with it. They are those of
- * this checkout, because a test has no registry.
+ * Installs the packed package into an empty folder, with the packages that npm would install with it. These packages come from this
+ * checkout, because a test has no registry.
  */
 export function installPackage(built: string) {
   const [packed] = JSON.parse(readFileSync(join(built, "packed.json"), "utf8")) as [

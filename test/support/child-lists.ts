@@ -3,7 +3,7 @@ import { type Answer, startGateway } from "./gateway.ts";
 import lists from "./child-lists.json" with { type: "json" };
 import type { Listed } from "./listed.ts";
 
-/** The fields that are lists: the parent, the name, and the upstream path. */
+/** The fields that are lists, each with its parent, its name and its upstream path. */
 export const CHILD_LISTS = lists;
 
 export type ChildList = keyof typeof CHILD_LISTS;
@@ -33,7 +33,7 @@ export type PageAnswer = Answer<{ thing: { page: Listed | null } }>;
 export const listErrorsOf = ({ errors }: PageAnswer) =>
   errors?.map(({ message, path, extensions }) => ({ message, path, extensions }));
 
-/** A gateway whose request ids are all `request-1`, and one of its lists. */
+/** Starts a gateway and returns a function that reads one of its lists. All request ids are `request-1`. */
 export async function openList(
   service: { readonly url: string },
   list: ChildList = STATUSES_LIST,
@@ -54,7 +54,9 @@ export const rowsOf = (length: number) => Array.from({ length }, (_, index) => (
 
 export const idsOfPage = ({ nodes }: Listed) => nodes.map(({ internalId }) => Number(internalId));
 
-/** A service that pages by `limit` and `offset`, as known servers do. Its links contain the Host header, which may have any value. */
+/**
+ * Starts a service that pages by `limit` and `offset`, as known servers do. Its links contain the Host header, which may have any value.
+ */
 export function startPaging(rows: readonly unknown[], size = 20, host = "http://internal.example:8000") {
   return startFake(({ path }) => {
     const { pathname, searchParams } = new URL(path, "http://service");

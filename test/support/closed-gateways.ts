@@ -16,8 +16,9 @@ export interface ResourceCounts {
 }
 
 /*
- * A process that creates gateways one after the other, reads the metrics of each, runs an operation, and closes it. It prints its resources
- * after the first and after the last gateway. Its arguments are the built module and the number of gateways, and it needs --expose-gc.
+ * A process that creates gateways one after the other. It reads the metrics of each, runs an operation, and closes it. It prints its own
+ * resources after the first and after the last gateway. Its arguments are the built module and the number of gateways. It needs
+ * --expose-gc.
  */
 const FLEETING = new Set(["PROMISE", "TickObject", "Microtask", "Immediate"]);
 const resources = new Map<number, string>();
@@ -34,7 +35,7 @@ async function makeAndClose(): Promise<void> {
   const gateway = await createGateway({ LOG_LEVEL: "error", UPSTREAM_HEADERS_FILE: file });
   const server = createServer(gateway.handler).listen(0, "127.0.0.1");
   await once(server, "listening");
-  // A server that listens on TCP has an address of this form.
+  // Safe: a server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;
   for (const path of ["/metrics", "/graphql?query={viewer{username}}"]) {
     const sent = request({ port, path, agent: false, headers: { authorization: "token t0ken" } }).end();
@@ -52,7 +53,7 @@ function resourceCounts(): ResourceCounts {
   return { listeners: Object.fromEntries(listeners), resources: counts };
 }
 
-/** Timers of connections end after some seconds. */
+/** How long to wait for resources to be freed. Timers of connections end after some seconds. */
 const TIMEOUT_MS = 30_000;
 
 /** Collects garbage until there are no more resources than before. */

@@ -4,10 +4,10 @@ import { type ContractRow, contractRows } from "./contract.ts";
 import { globalId } from "./ids.ts";
 import given from "./command-inputs.json" with { type: "json" };
 
-/** A mutation with an example, and the upstream request that it causes. */
+/** A mutation with example arguments, and the upstream request that it causes. */
 export type Command = ReturnType<typeof commandOf>;
 
-/** The numbers of the examples. A kind that is missing here uses the one of its row. */
+/** The numbers of the examples, by upstream folder. For a folder that is missing here, the example in the row of the kind is used. */
 const NUMBERS: Readonly<Record<string, string>> = given.numbers;
 
 /** An example of each kind, by its upstream folder. */
@@ -30,7 +30,7 @@ function commandOf({ row, method, path, content }: ContractRow, name: string) {
     ...(example ? [`id: "${example.name}"`] : []),
     ...(path.includes("{username}") ? [`username: "linus"`] : []),
     ...(input ? [`${input.argument ?? "input"}: ${input.graphql}`] : []),
-    // Others read the run first.
+    // Without `force`, the mutation would read the run first.
     ...(path.endsWith("{id}/stop") ? ["force: true"] : []),
   ];
   return {
@@ -47,7 +47,7 @@ function commandOf({ row, method, path, content }: ContractRow, name: string) {
       .replace("{username}", "linus")
       .replace(/\{\w+\}/, example?.number ?? ""),
     body: input?.body,
-    /** Whether the document has no response. */
+    /** Whether the document describes no response. */
     isSilent: content === "nothing",
     /** The kind of run that the command changes; null for users. */
     kind: example?.kind ?? null,
@@ -61,7 +61,7 @@ export const commands = contractRows.flatMap((row) =>
   row.mutation === null || row.mutation === "bookmarkRuns" ? [] : [commandOf(row, row.mutation)],
 );
 
-/** Commands whose response is not in the document. */
+/** Commands for which the document describes no response. */
 export const silentCommands = commands.filter(({ isSilent }) => isSilent);
 
 export function commandCalled(name: string): Command {
@@ -70,7 +70,7 @@ export function commandCalled(name: string): Command {
   return found;
 }
 
-/** The row as errors name it, with our names of path parameters. */
+/** The route of a command as errors name it, with the gateway's names of path parameters. */
 export const routeOf = ({ row }: Command): string =>
   row
     .slice(row.indexOf(" ") + 1)

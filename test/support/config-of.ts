@@ -6,7 +6,10 @@ type Given = Readonly<Record<string, string>>;
 const BOUNDS = fixedLimitsFor(readConfig({}));
 const isBound = (name: string): boolean => name in BOUNDS;
 
-/** The configuration for these settings and fixed limits. No environment variable sets a fixed limit. A blank value counts as not set. */
+/**
+ * The configuration for these settings and fixed limits. Fixed limits are assigned directly, because no environment variable sets them. A
+ * blank value counts as not set.
+ */
 export function configOf(given: Given): Config {
   const settings = Object.entries(given).filter(([name]) => !isBound(name));
   const bounds = Object.entries(given).filter(([name, value]) => isBound(name) && value !== "");

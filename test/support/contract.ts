@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** A row of the service's document, as `test/contract/endpoint-table.txt` has it. */
+/** A row of the service's document, from `test/contract/endpoint-table.txt`. */
 export type ContractRow = ReturnType<typeof readRow>;
 
 const LINE = /^((GET|POST|PATCH|DELETE) (\S+)) +(\d+) ((?:\S+ )*\S+)(?: {2,}(\w+))?$/;
@@ -16,9 +16,9 @@ function readRow(line: string) {
     method,
     path,
     status: Number(status),
-    /** The content of a successful response: a record or a page of records, `text`, `bytes`, or `nothing` if that is documented. */
+    /** The content of a successful response: a record, a page of records, `text`, `bytes`, or `nothing` if no content is documented. */
     content,
-    /** The mutation that sends it; null for rows that read. */
+    /** The mutation that sends this request; null for rows that read. */
     mutation,
   };
 }
@@ -33,5 +33,5 @@ export const contract = table
 
 export const contractRows = contract.flat();
 
-/** Names of path parameters differ between the document and the code, but their positions must not. */
+/** Removes the names of path parameters: the document and the code may differ in the names, but not in the positions. */
 export const unnamed = (row: string): string => row.replaceAll(/\{\w+\}/g, "{}");

@@ -4,14 +4,14 @@ import { listen } from "./listen.ts";
 import { experimentIn, RUNNING_RECORD } from "./one-read.ts";
 import { LONG_TIMEOUT } from "./long-timeout.ts";
 
-/** A service that delays each response until the test releases it. */
+/** Starts a service that leaves all responses to the test. */
 export async function startDelayed() {
   const pending: ServerResponse[] = [];
   const url = await listen((_, response) => void pending.push(response));
   return { url, pending };
 }
 
-/** A service that delays the response to each request until the test releases it. */
+/** Starts a service with experiments that delays each response until the test releases it. */
 export async function startDelayedRecords() {
   const pending: { readonly token: string; readonly id: number; readonly response: ServerResponse }[] = [];
   /** The tokens of all requests so far, in the order of arrival. */
@@ -32,7 +32,7 @@ export async function startDelayedRecords() {
     count: () => pending.length,
     arrived: (count: number) => vi.waitUntil(() => pending.length >= count, LONG_TIMEOUT),
     release,
-    /** Responds to all requests until these promises are fulfilled. */
+    /** Responds to all requests until these promises have resolved. */
     releaseUntil: async <Value>(all: readonly Promise<Value>[]): Promise<Value[]> => {
       const timer = setInterval(release, 1);
       return Promise.all(all).finally(() => clearInterval(timer));

@@ -6,7 +6,7 @@ import { type GatewayOptions, startGateway } from "./gateway.ts";
 /** A fixed clock, so that the demo's responses are the same in every run. */
 export const still = () => Date.parse("2026-06-01T12:00:00Z");
 
-/** A demo service, closed when the test ends, which records the requests that it received. */
+/** Starts a demo service that records the requests it receives. It is closed when the test ends. */
 export async function startDemoService(options: DemoOptions = {}) {
   let calls: string[] = [];
   const demo = await startDemo({ ...options, onCall: (call) => calls.push(call) });
@@ -19,7 +19,10 @@ export async function startDemoService(options: DemoOptions = {}) {
   };
 }
 
-/** The gateway in front of a new demo, signed in as ada. `calls` are the demo's requests since the previous call. */
+/**
+ * Starts a gateway in front of a new demo, signed in as ada. `calls` returns the requests that the demo has received since the last call of
+ * `calls`.
+ */
 export async function startDemoGateway(
   options: DemoOptions & Omit<GatewayOptions, "upstream" | "token"> = {},
 ) {
@@ -36,14 +39,17 @@ export function tokenOf(demo: Demo, username: string): string {
   return user.token;
 }
 
-/** The demo's requests since the previous call, in alphabetical order and without their common prefix. */
+/** The requests that the demo has received since the last call, in alphabetical order and without their common prefix. */
 export function callsOf(demo: Awaited<ReturnType<typeof startDemoService>>): string[] {
   const calls = demo.calls().map((call) => call.replace(/(?<= ).*/, pathIn));
   demo.forget();
   return calls.toSorted();
 }
 
-/** Two gateways in front of one demo with a fixed clock: the result of each for a document, and the requests that it causes. */
+/**
+ * Starts two gateways in front of one demo with a fixed clock, to compare the result of each for a document, and the requests that each
+ * causes.
+ */
 export async function startTwo(
   one: Omit<GatewayOptions, "upstream">,
   other: Omit<GatewayOptions, "upstream">,

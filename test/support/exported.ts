@@ -6,10 +6,10 @@ export const PROJECT = globalId("Project:ada/mnist");
 export const GROUP = globalId("Group:ada/mnist/5");
 const HEADERS = { authorization: "token t0ken", "x-request-id": "request-1" };
 
-/** The message of fetch for a body that breaks off, also before the headers of the response are written. */
+/** Matches the message of `fetch` for a response that was aborted, even before its headers. */
 export const BROKEN = /^(?:terminated|fetch failed)$/;
 
-/** A row of the list of experiments of `ada/mnist`. Each was created on another day. */
+/** A row of the list of experiments of `ada/mnist`. Each experiment was created on a different day. */
 export const row = (id: number, given: object = {}) => ({
   id,
   unique_name: `ada.mnist.${id}`,
@@ -17,7 +17,7 @@ export const row = (id: number, given: object = {}) => ({
   ...given,
 });
 
-/** The requested page of a list, or the requested experiment, whose record has more fields than its row. */
+/** The response to a request: the requested page of a list, or the requested experiment, whose record has more fields than its row. */
 export function readable(
   rows: readonly { readonly id: number }[],
   seen: Seen,
@@ -29,7 +29,7 @@ export function readable(
   return found && { json: { ...found, ...more } };
 }
 
-/** A gateway in front of a service with experiments or with the given responses, and a client of its exports. */
+/** Starts a gateway in front of a service with these experiments, or with the given responses. `get` requests its exports. */
 export async function startExports(
   rows: readonly object[] | ((seen: Seen) => FakeResponse | undefined | Promise<FakeResponse>),
   env: Record<string, string> = {},

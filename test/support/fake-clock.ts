@@ -7,7 +7,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** A clock that changes only when the test advances it. It then calls the due timers in order. */
+/** A clock that changes only when the test advances it. When it is advanced, it calls the due timers in order. */
 export function fakeClock() {
   let now = 0;
   const timers = new Set<Timer>();
@@ -34,7 +34,7 @@ export function fakeClock() {
   return {
     clock,
     advance: (ms: number): void => moveTo(now + ms),
-    /** Waits until a timer is set for each of these times, in milliseconds since the start, and advances the clock to it. */
+    /** For each of these times, in milliseconds since the start: waits until a timer is set for it, and advances the clock to it. */
     reach: async (...times: readonly number[]): Promise<void> => {
       for (const time of times) {
         await vi.waitUntil(() => [...timers].some(({ at }) => at === time), LONG_TIMEOUT);

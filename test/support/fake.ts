@@ -10,15 +10,15 @@ export interface Seen {
   readonly body: string;
 }
 
-/** The response of a fake service: a JSON body with status 200, or all its parts. */
+/** The response of a fake service: a body as JSON or as text. The default status is 200. */
 export type FakeResponse =
   | { readonly json: unknown; readonly status?: number; readonly headers?: Record<string, string> }
   | { readonly text: string | Buffer; readonly status?: number; readonly headers?: Record<string, string> };
 
-/** A response, or a function that writes one itself. */
+/** A response, or a function that writes the response itself. */
 export type Reply = FakeResponse | ((response: ServerResponse) => unknown);
 
-/** `ada/mnist/jobs?limit=3`: without the common prefix of all requests, and without the default order of lists of runs. */
+/** Shortens a path to `ada/mnist/jobs?limit=3`: removes the common prefix of all requests, and the default order of lists of runs. */
 export const pathIn = (path: string): string =>
   path
     .replace("/api/v1/", "")
@@ -54,7 +54,7 @@ export function writeResponse(response: ServerResponse, reported: FakeResponse):
 /** Responds to the requests of a fake service. Undefined stands for a JSON 404. */
 export type Answering = (seen: Seen) => Reply | undefined | Promise<Reply | undefined>;
 
-/** A service with the given responses, over real HTTP. */
+/** Starts a service with the given responses, over real HTTP. */
 export async function startFake(answer: Answering) {
   const seen: Seen[] = [];
   const server = await openHttp(async (request, response) => {
@@ -67,14 +67,14 @@ export async function startFake(answer: Answering) {
   return {
     ...server,
     seen: () => seen,
-    /** `GET ada/mnist/jobs/3/` for each request, in the order of their arrival. */
+    /** The requests in the order of arrival, as `GET ada/mnist/jobs/3/`. */
     inOrder: () => seen.map(onWire),
-    /** The same in alphabetical order, because parallel requests arrive in any order. */
+    /** The requests in alphabetical order, because parallel requests arrive in any order. */
     calls: () => seen.map(onWire).toSorted(),
   };
 }
 
-/** The response of another service to a read. */
+/** Passes a read on to another service, and returns its response. */
 export async function passedOn(service: string, { path, headers }: Seen): Promise<FakeResponse> {
   const answer = await fetch(service + path, { headers: { authorization: `${headers["authorization"]}` } });
   const text = Buffer.from(await answer.arrayBuffer());
@@ -82,14 +82,14 @@ export async function passedOn(service: string, { path, headers }: Seen): Promis
   return { text, status: answer.status, headers: { "content-type": type } };
 }
 
-/** A fake service with fixed responses to GETs, by their path below `/api/v1/`. */
+/** Starts a fake service with fixed responses to GETs, by the path below `/api/v1/`. */
 export const startRecords = (records: Record<string, unknown>) =>
   startFake(({ path }) => {
     const record = records[pathIn(path)];
     return record === undefined ? undefined : { json: record };
   });
 
-/** The page of a list that a request selects by `limit` and `offset`. */
+/** The page of a list that a request selects with `limit` and `offset`. */
 export function pageOf(rows: readonly unknown[], { path }: Pick<Seen, "path">): FakeResponse {
   const { searchParams } = new URL(path, "http://service");
   const offset = Number(searchParams.get("offset") ?? 0);

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { NOT_FOUND, onWire, type Seen, startFake, type FakeResponse } from "./fake.ts";
 
-/** One exchange that is to fail, and the response that the service would have sent. */
+/** An exchange that must fail, and the response that the service would have sent. */
 export interface Trouble {
   readonly response: ServerResponse;
   readonly right: FakeResponse;
@@ -13,12 +13,12 @@ export type Fault = (trouble: Trouble) => unknown;
 interface Order {
   readonly route: RegExp;
   readonly fault: Fault;
-  /** Selects the calls of the route, counted from 1, that fail. */
+  /** Whether a call of the route must fail. Calls are counted from 1. */
   readonly isMeant: (call: number) => boolean;
   calls: number;
 }
 
-/** A service over real HTTP whose responses are correct until the test sets a fault for a route. */
+/** Starts a service over real HTTP. Its responses are correct until the test sets a fault for a route. */
 export async function startFaultServer(answer: (seen: Seen) => FakeResponse | undefined) {
   let orders: Order[] = [];
   const service = await startFake((asked) => {
@@ -35,7 +35,7 @@ export async function startFaultServer(answer: (seen: Seen) => FakeResponse | un
         .seen()
         .map(onWire)
         .filter((call) => route.test(call)),
-    /** Lets requests fail whose `METHOD path` matches. */
+    /** Makes requests fail if their `METHOD path` matches. */
     fail: (route: RegExp, fault: Fault, isMeant: Order["isMeant"] = () => true) => {
       orders = [{ route, fault, isMeant, calls: 0 }, ...orders];
     },

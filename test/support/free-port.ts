@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below the ephemeral ports of systems, so that no other test uses a port before its server does. */
+/**
+ * The first port of the range, which is below the ephemeral ports of operating systems, so that no other test takes a port before its
+ * server listens.
+ */
 const FIRST_PORT = 15_000;
 const PORTS = 17_000;
 

@@ -7,8 +7,8 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export type GatewayProcess = Awaited<ReturnType<typeof startGatewayProcess>>;
 
 /**
- * The gateway as a separate process, so that a crash does not end the tests. Without an upstream it has the embedded demo. `program` is the
- * file that starts it, with options of Node.js before it.
+ * Starts the gateway as a separate process, so that a crash does not end the tests. Without an upstream URL, the gateway uses the embedded
+ * demo. `program` is the file that starts the gateway, preceded by options of Node.js.
  */
 export async function startGatewayProcess(
   upstreamUrl: string | null,
@@ -26,11 +26,11 @@ export async function startGatewayProcess(
   const url = new URL(graphql).origin;
   return {
     url,
-    // Safe: a process that printed its address has been started.
+    // Safe: a process that has printed its address has a pid.
     pid: pid ?? 0,
-    /** All that it wrote so far. */
+    /** All output of the process so far. */
     output: () => out() + err(),
-    /** Throws an error with its output if it has ended. */
+    /** Throws an error with the output of the process if the gateway no longer responds. */
     expectAlive: async () => {
       const lives = await fetch(`${url}/healthz`).then(
         ({ ok }) => ok,

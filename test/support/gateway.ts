@@ -18,7 +18,7 @@ export interface Answer<Data> {
 
 export interface Gateway {
   readonly url: string;
-  /** Sends one operation over HTTP, signed in with the gateway's token or another one (null: none). */
+  /** Sends one operation over HTTP, with the fixture's token or the given one. Null means no token. */
   readonly ask: <Data, Variables>(
     document: TypedDocumentNode<Data, Variables> | DocumentNode | string,
     variables?: Variables,
@@ -26,7 +26,7 @@ export interface Gateway {
   ) => Promise<Answer<Data>>;
   /** The log so far, one JSON object per line. */
   readonly logged: () => string;
-  /** Ends its streams, as SIGTERM does. */
+  /** Ends the streams of the gateway, as SIGTERM does. */
   readonly drain: () => void;
 }
 
@@ -36,7 +36,7 @@ export interface GatewayOptions extends Pick<Given, "lookAhead" | "planner" | "c
   readonly token?: string | null;
   /** Settings and fixed limits by their names. */
   readonly env?: Record<string, string>;
-  /** Whether its server forwards requests that offer another protocol. */
+  /** Whether the HTTP server passes requests that offer another protocol to the gateway. */
   readonly takesUpgrades?: boolean;
 }
 
@@ -56,7 +56,7 @@ export async function askAt(
   return JSON.parse(`${body}`) as Answer<never>;
 }
 
-/** A gateway on a free port, closed when the test ends. */
+/** Starts a gateway on a free port. It is closed when the test ends. */
 export async function startGateway({
   upstream,
   token = "t0ken",
@@ -83,7 +83,7 @@ export async function startGateway({
 export const RELEASE_02 = { UPSTREAM_PROFILE: "polyaxon-0.2" };
 export const RELEASE_04 = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 
-/** A gateway in front of a fake service with the given responses or records. */
+/** Starts a gateway in front of a fake service with the given responses or records. */
 export async function startBefore(
   answer: Answering | Readonly<Record<string, unknown>>,
   env: Record<string, string> = {},

@@ -10,7 +10,7 @@ interface Part {
   readonly errors?: readonly GraphQLFormattedError[];
 }
 
-/** A result, or a payload of one, as graphql-js 17 writes it. */
+/** A result, or a payload of an incremental result, in the format of graphql-js 17. */
 export interface PayloadJson {
   readonly data?: unknown;
   readonly errors?: readonly GraphQLFormattedError[];
@@ -44,7 +44,7 @@ function mergeInto(target: unknown, source: unknown): unknown {
   return target;
 }
 
-/** Merges payloads into one result, strictly: each payload must belong to a pending part of an existing object. */
+/** Merges payloads into one result. Throws unless each payload belongs to a pending part of an existing object. */
 export function merge(payloads: readonly PayloadJson[]) {
   const [first = {}, ...later] = payloads;
   const result = structuredClone({ data: first.data, errors: [...(first.errors ?? [])] });
@@ -60,7 +60,7 @@ export function merge(payloads: readonly PayloadJson[]) {
     if (!path) throw new Error(`${id} is not pending`);
     return path;
   };
-  /** Paths of parts that could not be completed. */
+  /** The paths of parts that could not be completed. */
   const failed: Path[] = [];
   announce(first);
   for (const payload of later) {

@@ -1,4 +1,4 @@
-/** A promise that opens once: `opened` waits for it. */
+/** A latch: the promise `opened` resolves when `open` is called. */
 export function latch() {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => void (open = resolve));

@@ -1,6 +1,6 @@
 import type { Answer } from "./gateway.ts";
 
-/** The requested part of a list. */
+/** The part of a list that an operation selects. */
 export interface Listed {
   readonly nodes: readonly Readonly<Record<string, unknown>>[];
   readonly edges: readonly { readonly cursor: string; readonly node: Readonly<Record<string, unknown>> }[];

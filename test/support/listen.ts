@@ -4,12 +4,12 @@ import { networkInterfaces } from "node:os";
 import { onTestFinished } from "vitest";
 import { forWebSockets, type UpgradeListener } from "../../src/http/server.ts";
 
-/** Opens a free port for a server of any protocol until the test ends. */
+/** Makes a server of any protocol listen on a free port until the test ends. */
 export async function openServer(server: Server) {
   const sockets = new Set<Socket>();
   let connections = 0;
   server.on("connection", (socket: Socket) => {
-    // For another protocol, the same connection is reported again.
+    // For a request that offers another protocol, the same connection is reported again.
     if (sockets.has(socket)) return;
     connections++;
     sockets.add(socket.on("error", () => {}).on("close", () => sockets.delete(socket)));
@@ -22,13 +22,13 @@ export async function openServer(server: Server) {
   };
   await open(0);
   onTestFinished(close);
-  // A server that listens on TCP has an address of this form.
+  // Safe: a server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;
   return {
     port,
     url: `http://127.0.0.1:${port}`,
     connections: () => connections,
-    /** Closes the port, so that new connections are refused. */
+    /** Stops listening, so that new connections are refused. */
     stop: close,
     /** Listens again on the same port. */
     restart: () => open(port),
@@ -37,23 +37,23 @@ export async function openServer(server: Server) {
 
 export const openPort = async (server: Server): Promise<number> => (await openServer(server)).port;
 
-/** An HTTP server on a free port until the test ends. */
+/** Starts an HTTP server on a free port until the test ends. */
 export function openHttp(listener: RequestListener, upgrade?: UpgradeListener) {
   const server: HttpServer = createServer(listener);
   if (upgrade) server.on("upgrade", forWebSockets(upgrade));
-  // A connection that it closed while a request was sent is ignored.
+  // The server never closes idle connections, because it could close one just when a request is sent on it.
   server.keepAliveTimeout = 0;
   return openServer(server);
 }
 
-/** The address of such a server. */
+/** Starts an HTTP server until the test ends. Resolves with its address. */
 export const listen = async (listener: RequestListener, upgrade?: UpgradeListener): Promise<string> =>
   (await openHttp(listener, upgrade)).url;
 
-/** The port of an address, as a separate number, because the digits of a hash may contain it. */
+/** Matches the port of an address as a separate number, because the digits of a hash may contain the same digits. */
 export const portIn = (url: string): RegExp => new RegExp(`(?<![\\w-])${new URL(url).port}(?![\\w-])`);
 
-/** The loopback addresses of this machine, as URLs have them. */
+/** The loopback addresses of this machine, in the format of URLs. */
 export const ADDRESSES = Object.values(networkInterfaces())
   .flatMap((addresses = []) => addresses)
   .flatMap(({ address, internal, family }) =>

@@ -23,7 +23,7 @@ export const RUN_UPDATED = `subscription ($id: ID!) {
 
 const READ = "query ($id: ID!) { experiment(id: $id) { status } }";
 
-/** The first poll is delayed so that others can join it. In milliseconds. */
+/** The delay of the first poll, in milliseconds. It lets other polls join the request. */
 export const FIRST_POLL = 20;
 
 const RUN = /^\/api\/v1\/ada\/mnist\/experiments\/(\d+)\/$/;
@@ -38,8 +38,8 @@ export const rowOf = (run: LiveRun) => ({
 });
 
 /**
- * A service with experiments of `ada/mnist` that the test changes, behind a gateway with a fake clock. `answer` takes precedence over the
- * experiments.
+ * Starts a service with experiments of `ada/mnist` that the test can change, behind a gateway with a fake clock. Responses of `answer` take
+ * precedence over the experiments.
  */
 export async function startLive(
   runs: readonly LiveRun[],
@@ -74,7 +74,7 @@ export async function startLive(
         variables: { id: experimentId(id) },
         ...(token === undefined ? {} : { token }),
       }),
-    /** Verifies tokens with one read each, so that each may use all permits of a token. */
+    /** Verifies each token with a read, so that it may use all permits of a token. */
     accept: async (...tokens: string[]): Promise<void> => {
       for (const token of tokens) await gateway.ask(READ, { id: experimentId(1) }, { token });
     },
@@ -85,7 +85,7 @@ export async function startLive(
       await vi.waitUntil(() => service.seen().length >= count, LONG_TIMEOUT);
       return service.seen().map(onWire);
     },
-    /** Waits until all work has ended, so that every poll has a timer again. */
+    /** Waits until all work has ended and every poll has a timer again. */
     settle: () => quiet(() => service.seen().length),
   };
 }

@@ -36,7 +36,7 @@ export interface WantedWindow {
   readonly tailLines?: number;
 }
 
-/** The window of a log, which must exist. */
+/** Reads a window of a log. Throws if the log does not exist. */
 export async function readWindowOf({ ask }: Gateway, wanted: WantedWindow = {}): Promise<LogWindow> {
   const { data, errors } = (await ask(READ_LOG, wanted)) as LogAnswer;
   if (!data.experiment?.logs) throw new Error(`no log: ${JSON.stringify(errors)}`);
@@ -55,7 +55,7 @@ export const chunked = (body: string | Buffer) => (response: ServerResponse) => 
   response.end();
 };
 
-/** A gateway in front of a service that has one log, sent as known servers do. `write` replaces the log. */
+/** Starts a gateway in front of a service with one log, which is sent as known servers send it. `write` replaces the log. */
 export async function startLog(text: string | Buffer = "", hasLength = true) {
   let log = text;
   const service = await startFake(({ path }) => {
@@ -66,7 +66,7 @@ export async function startLog(text: string | Buffer = "", hasLength = true) {
   return { ...gateway, calls: service.calls, write: (next: string | Buffer) => void (log = next) };
 }
 
-/** A service whose logs and downloads have no end. `gone` is fulfilled when a client disconnects. */
+/** Starts a service whose logs and downloads have no end. `gone` resolves when a client disconnects. */
 export async function startEndless() {
   const gone = latch();
   const url = await listen((_, response) => {
@@ -77,7 +77,7 @@ export async function startEndless() {
         for (let line = 1; ; line++) yield `line ${line}\n`;
       })(),
     );
-    // The client's disconnection destroys it.
+    // The stream is destroyed when the client disconnects.
     pipeline(endless, response).catch(() => {});
   });
   return { url, gone: gone.opened };
@@ -87,6 +87,6 @@ const character = fc.constantFrom("a", "b", "\n", "\r", "é", "ß", "€", "語"
 
 export const logText = fc.array(character, { maxLength: 40 }).map((characters) => characters.join(""));
 
-/** The last lines of a string, by a simple definition. */
+/** The last lines of a string, computed in the simplest way. */
 export const lastLines = (text: string, lines: number) =>
   (text.match(/[^\n]*\n|[^\n]+$/g) ?? []).slice(-lines).join("");

@@ -1,20 +1,23 @@
 import { createHash } from "node:crypto";
 import { availableParallelism, loadavg } from "node:os";
 
-/** The work whose time is measured: a few hundred milliseconds of a core that other programs may use meanwhile. */
+/** The work whose time is measured. It takes a core a few hundred milliseconds, in which other programs may also use the core. */
 const ROUNDS = 300;
 const BLOCK = Buffer.alloc(1_000_000, "a");
 
 /** How long the work takes on an idle machine of the year 2020, in milliseconds. */
 const IDLE_MS = 250;
 
-/** At least 2, because other programs may start later. At most 30, so that a test that hangs fails within a working day. */
+/**
+ * The slowness is at least 2, because other programs may start later. It is at most 30, so that a test that hangs fails within a working
+ * day.
+ */
 const LEAST = 2;
 const MOST = 30;
 
 const SLOWNESS = "TEST_SLOWNESS";
 
-/** How many times longer programs take than on an idle machine: by a measurement, or by the number of processes per core. */
+/** The factor by which programs take longer than on an idle machine, from a measurement or from the number of processes per core. */
 export function slownessOf(workMs: number, load: number, cores: number): number {
   const slowness = Math.max(workMs / IDLE_MS, load / cores);
   return Math.min(Math.max(Math.ceil(slowness * LEAST), LEAST), MOST);
@@ -34,5 +37,5 @@ export function measureMachine(): void {
     process.stdout.write(`The machine is busy or slow: limits of time in tests are ${slowness}-fold.\n`);
 }
 
-/** The timeout of a test on this machine, in milliseconds, from the one on an idle machine. */
+/** Converts a timeout for an idle machine to a timeout for this machine. Both are in milliseconds. */
 export const within = (ms: number): number => ms * Number(process.env[SLOWNESS] ?? LEAST);

@@ -12,8 +12,8 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export const mainIn = (folder: string): string => join(folder, "dist/src/main.js");
 
 /**
- * The built gateway as a separate process, with these variables and no deadlines. It ends with the test at the latest. `options` are those
- * of Node.js.
+ * Starts the built gateway as a separate process, with these variables and no deadlines. It ends with the test at the latest. `options` are
+ * options of Node.js.
  */
 export const startMain = (
   environment: Record<string, string>,
@@ -21,7 +21,7 @@ export const startMain = (
   folder = BUILT,
 ) => startProgram([process.execPath, ...options, mainIn(folder)], environment, ROOT);
 
-/** The same on a free port, once it is ready, with the address of its `/graphql`. */
+/** Starts the gateway on a free port. Resolves when it is ready, with the address of its `/graphql`. */
 export async function startReady(
   environment: Record<string, string> = {},
   ...others: [options?: readonly string[], folder?: string]
@@ -31,7 +31,7 @@ export async function startReady(
   return { ...main, url };
 }
 
-/** A program as a separate process, without deadlines. It ends with the test at the latest. */
+/** Starts a program as a separate process, without deadlines. It ends with the test at the latest. */
 export function startProgram(
   command: readonly string[],
   environment: Readonly<Record<string, string>>,
@@ -45,7 +45,7 @@ export function startProgram(
   return program;
 }
 
-/** A program as a process that the caller must end. */
+/** Starts a program as a separate process that the caller must end. */
 export function spawnProgram(
   [program = "", ...args]: readonly string[],
   environment: Readonly<Record<string, string>>,
@@ -68,17 +68,17 @@ export function spawnProgram(
   return {
     pid: child.pid,
     ended,
-    /** Its exit code, even while some of its output is unread. */
+    /** Resolves with the exit code, even while some of the output is unread. */
     exited,
     out: () => output.out,
     err: () => output.err,
     kill: (signal: NodeJS.Signals) => child.kill(signal),
-    /** Stops reading its output without closing the pipe. */
+    /** Stops reading the output of the process without closing the pipe. */
     pauseReading: () => void child.stdout?.pause(),
     resumeReading: () => void child.stdout?.resume(),
-    /** Closes the pipe of its output. */
+    /** Closes the pipe of the output. */
     closeOutput: () => void child.stdout?.destroy(),
-    /** The first match in its output, once there is one. */
+    /** Resolves with the first match in the output, as soon as there is one. */
     printed: (expected: RegExp) =>
       Promise.race([
         new Promise<RegExpExecArray>((found) => {

@@ -2,7 +2,7 @@ import { vi } from "vitest";
 import type { Gateway } from "./gateway.ts";
 import { LONG_TIMEOUT } from "./long-timeout.ts";
 
-/** Waits until a value no longer changes while the gateway handles other requests. */
+/** Waits until a value stays the same while the gateway handles other requests. */
 export async function settled(gateway: Gateway, value: () => number): Promise<number> {
   for (let before = -1; before !== value();) {
     before = value();
@@ -11,7 +11,7 @@ export async function settled(gateway: Gateway, value: () => number): Promise<nu
   return value();
 }
 
-/** A value of `/metrics`, the sum over all labels; NaN if there is none. `name` may have labels. */
+/** The value of a metric in `/metrics`, summed over all labels; NaN if there is none. `name` may contain labels. */
 export async function metricOf(gateway: Gateway, name: string): Promise<number> {
   const text = await (await fetch(`${gateway.url}/metrics`)).text();
   const lines = text.split("\n").filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));

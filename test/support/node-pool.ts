@@ -1,6 +1,6 @@
 import { ForksPoolWorker, type PoolRunnerInitializer } from "vitest/node";
 
-/** Runs tests in processes of another version of Node.js, which `process.execPath` then also refers to. */
+/** Runs tests in processes of another version of Node.js. In these processes, `process.execPath` refers to that version as well. */
 export const nodePool = (executable: string): PoolRunnerInitializer => ({
   name: executable,
   createPoolWorker: (options) => new NodeWorker(options, executable),
@@ -16,7 +16,8 @@ class NodeWorker extends ForksPoolWorker {
 
   override start(): Promise<void> {
     const own = process.execPath;
-    // Vitest's worker accepts no other executable, and forks before its first await.
+    // Vitest's worker has no option for the executable, so `process.execPath` is replaced while it forks, which it does before its first
+    // await.
     process.execPath = this.#executable;
     try {
       return super.start();

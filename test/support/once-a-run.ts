@@ -5,7 +5,7 @@ import { LONG_TIMEOUT } from "./long-timeout.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The folder of a run, empty until a test needs a build. */
+    /** The folder for builds of a run. It is empty until a test needs a build. */
     readonly builtFolder: string;
   }
 }
@@ -20,7 +20,7 @@ function isFirst(folder: string): boolean {
   }
 }
 
-/** Builds something in a folder with its name, or waits until another worker has built it. It is built once per run. */
+/** Builds something in a folder with this name, once per run. If another worker has begun to build it, waits until it is built. */
 export async function onceARun(name: string, build: (folder: string) => void): Promise<string> {
   const folder = join(inject("builtFolder"), name);
   const outcome = join(folder, "outcome");

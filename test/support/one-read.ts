@@ -29,7 +29,9 @@ export const failedStatus = (code: string, message: string, details: object = {}
 
 const SECRETS = ["c4nary", "canary", "n3w", "127.0.0.1", ".internal", "ada/mnist", "<html", "<h1", "  at "];
 
-/** Expects that the result does not contain the address of the service, the record or its pages, a stack, or a token. */
+/**
+ * Expects that neither the result nor the log contains a secret: the address of the service, content of its responses, a stack or a token.
+ */
 export function expectNothingLeaked(answer: unknown, logged: string, url: string): void {
   const words = `${JSON.stringify(answer)} ${logged}`.replaceAll(/"(?:time|ms)":\d+/g, "");
   expect(SECRETS.filter((secret) => words.includes(secret))).toEqual([]);
@@ -45,7 +47,7 @@ export async function askOf(reported: FakeResponse, env: Record<string, string> 
   return { answer, calls: service.calls() };
 }
 
-/** The JSON of a record of `bytes` bytes. */
+/** The JSON of a record that is `bytes` long. */
 export const recordTextOf = (bytes: number) => {
   const bare = JSON.stringify({ ...RUNNING_RECORD, description: "" });
   return JSON.stringify({ ...RUNNING_RECORD, description: "x".repeat(bytes - bare.length) });

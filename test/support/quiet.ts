@@ -1,6 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 
-/** Number of ticks after which no further event can occur if both ends of all connections are in this process. */
+/**
+ * If nothing happens for this number of ticks, nothing more will happen. This requires that both ends of all connections are in this
+ * process.
+ */
 const QUIET_TICKS = 40;
 
 /** Waits until all pending work in this process has ended. `happened` counts events. */

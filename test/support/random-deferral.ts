@@ -13,14 +13,14 @@ import {
 } from "graphql";
 import { schema } from "../../src/graphql/schema.ts";
 
-/** Fields whose values change over time, and fields that the demo has but the profile does not require. */
+/** Fields that must not be compared: their values change over time, or only the demo has them. */
 export const UNSTEADY = new Set([
   "durationSeconds",
   "ExperimentJob.logs",
   ..."cloningStrategy framework runEnvironment dataReferences readme groupType".split(" "),
 ]);
 
-/** `@stream(initialCount: 1)` and the like, as a parsed document has it. */
+/** Parses a directive such as `@stream(initialCount: 1)`. */
 function directiveOf(text: string) {
   const [operation] = parse(`{ a ${text} }`).definitions;
   if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new TypeError("expected an operation");
@@ -37,7 +37,7 @@ const deferred = (selections: readonly SelectionNode[], text = "@defer"): Inline
 const whole = (node: SelectionNode): SelectionNode =>
   visit(node, { Directive: ({ name }) => (name.value === "stream" ? null : undefined) });
 
-/** Forms of a selection: plain, deferred, plain and deferred, deferred twice, or deferred within another. */
+/** The forms that a selection may take: deferred, plain and deferred, deferred twice, or deferred within another deferred fragment. */
 const FORMS: readonly ((node: SelectionNode) => readonly SelectionNode[])[] = [
   (node) => [deferred([node])],
   (node) => [deferred([node])],
@@ -50,10 +50,10 @@ const FORMS: readonly ((node: SelectionNode) => readonly SelectionNode[])[] = [
   (node) => [deferred([node], "@defer(if: $yes)")],
 ];
 
-/** Maximum number of deferred fragments of a document before its fragments are expanded. */
+/** Maximum number of deferred fragments in a document, counted before fragments are expanded. */
 const MOST = 6;
 
-/** Random `@defer` and `@stream` in a document with the variables `$yes` and `$no`. */
+/** Generates functions that add random `@defer` and `@stream` to a document with the variables `$yes` and `$no`. */
 export const deferral = (): fc.Arbitrary<(document: string) => string> =>
   fc.array(fc.nat(99), { minLength: 40, maxLength: 40 }).map((choices) => (text) => {
     let made = 0;

@@ -25,7 +25,7 @@ export const ROOTS: readonly Root[] = [
   ['entities(ids: ["RXhwZXJpbWVudDphZGEvbW5pc3QvNDI", "?", "Sm9iOmFkYS9tbmlzdC8x"])', "Experiment"],
 ];
 
-/** The material of random operations. */
+/** The parts from which random operations are built. */
 interface Material {
   /** Root fields with their arguments, and the types whose fields are selected below them. */
   readonly roots: readonly Root[];
@@ -56,7 +56,8 @@ export const operation = (material: Material): fc.Arbitrary<string> =>
     );
 
 /**
- * Random operations whose lists contain the same records at several paths: with the same selection, with another one, and by an interface.
+ * Random operations whose lists contain the same records at several paths: with the same selection, with a different selection, and through
+ * an interface.
  */
 export const listOperation = ({ leftOut, depth }: Omit<Material, "roots">): fc.Arbitrary<string> =>
   fc
@@ -78,7 +79,7 @@ export const listOperation = ({ leftOut, depth }: Omit<Material, "roots">): fc.A
 
 export const VARIABLES = { yes: true, no: false };
 
-/** URLs contain the port of the gateway. */
+/** Removes the gateway's address from URLs, because its port differs. */
 export const withoutPorts = (data: object): unknown =>
   JSON.parse(JSON.stringify(data).replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, ""));
 

@@ -8,7 +8,7 @@ export interface Sending {
   readonly body?: string | FormData | URLSearchParams | ReadableStream;
 }
 
-/** One raw request. */
+/** Sends one raw request and reads its response. */
 export async function sendTo(url: string, { method = "POST", headers = {}, body }: Sending = {}) {
   const streaming = body instanceof ReadableStream ? { duplex: "half" as const } : {};
   const response = await fetch(url, { method, headers, ...(body ? { body } : {}), ...streaming });
@@ -38,7 +38,10 @@ export const post = (
     signal,
   });
 
-/** Sends one request with Node's own client, which can send what fetch does not, follows no redirect and decompresses nothing. */
+/**
+ * Sends one request with Node's own client. In contrast to `fetch`, it restricts no headers or bodies, follows no redirects and
+ * decompresses nothing.
+ */
 export async function sendPlainly(url: string, options: RequestOptions, body?: string | Buffer) {
   const sent = request(url, { agent: false, ...options }).end(body);
   const [response] = (await once(sent, "response")) as [IncomingMessage];

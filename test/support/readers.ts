@@ -20,7 +20,7 @@ export interface Wish {
   readonly headers?: Record<string, string>;
 }
 
-/** Sends a request on a new connection and returns it. Nothing of the response is read. */
+/** Sends a request on a new connection and returns the request. Does not read the response. */
 export function begin(gatewayUrl: string, { path, graphql, token = "t0ken", headers = {} }: Wish) {
   const sent = request(`${gatewayUrl}${path}`, {
     method: graphql === undefined ? "GET" : "POST",
@@ -48,7 +48,7 @@ export async function readOn(
       await pause();
     }
   } catch {
-    // The response broke off, so `complete` is false.
+    // The response was aborted, so `complete` is false.
   }
   return { status: response.statusCode ?? 0, body: Buffer.concat(chunks), isWhole: response.complete };
 }
@@ -61,7 +61,8 @@ export async function readFast(gatewayUrl: string, wish: Wish): Promise<Received
 }
 
 /**
- * Reads nothing until `isAtRest` resolves, then one chunk per tick of the event loop. After the first chunk it waits for `isAtRest` again.
+ * Reads nothing until `isAtRest` resolves, and then one chunk per tick of the event loop. After the first chunk, waits for `isAtRest`
+ * again.
  */
 export async function readSlowly(
   gatewayUrl: string,

@@ -29,15 +29,15 @@ export const RECORDINGS = [
   "0.4.4-creates",
 ] as const;
 
-/** The users of recordings that omit the headers, and the letter of their tokens. */
+/** For recordings that omit the headers: the letter that makes up the token of each user. */
 const LETTERS: Readonly<Record<string, string>> = { alice: "b", bob: "c", erin: "f" };
 
-/** A line as written in the file. Some files omit the headers, and repeat the name of a case. */
+/** A line as it is in the file. Some files omit the headers, and use the name of a case several times. */
 type Written = Omit<Line, "headers"> & Partial<Pick<Line, "headers">> & { readonly who: string };
 
 /**
- * The lines of one file of `test/recordings`, in its order. A case with the name of an earlier one gets its line number as a suffix:
- * `searches (56)`.
+ * Reads the lines of one file of `test/recordings`. A case with the name of an earlier case gets its line number as a suffix: `searches
+ * (56)`.
  */
 export function readRecording(name: (typeof RECORDINGS)[number]): readonly Line[] {
   const seen = new Set<string>();
@@ -56,7 +56,7 @@ export function readRecording(name: (typeof RECORDINGS)[number]): readonly Line[
   );
 }
 
-/** A page whose last rows were cut: `… 2 more`. Copies of its last recorded row replace them. */
+/** Completes a page whose last rows were replaced with `… 2 more`: copies of the last recorded row take their place. */
 function whole(json: unknown): unknown {
   const { results } = (json ?? {}) as { readonly results?: readonly unknown[] };
   const [, cut] = /^… (\d+) more$/.exec(String(results?.at(-1))) ?? [];
@@ -76,13 +76,13 @@ export function lineOf(lines: readonly Line[], name: string): Line {
 }
 
 /**
- * A service that replays its recordings over real HTTP. It identifies a request by its method, path, query parameters in any order and
- * encoding, and Authorization header. A trailing slash is optional, as on the recorded server. Equal requests all get the first recorded
- * response, so reads work in any order and commands do not. Requests that were not recorded get 599.
+ * Starts a service that replays its recordings over real HTTP. It identifies a request by its method, path, query parameters in any order
+ * and encoding, and Authorization header. A trailing slash is optional, as on the recorded server. Equal requests all get the first
+ * recorded response, so reads may be replayed in any order, but commands may not. Requests that were not recorded get 599.
  */
 export function startReplay(lines: readonly Line[]) {
   const reported = new Map(
-    // A Map keeps the last value of a key, so the first recording comes last.
+    // A Map keeps the last value of a key. The lines are reversed, so that the first recording of a request counts.
     lines
       .toReversed()
       .map((line) => [addressOf({ ...line, token: line.headers["Authorization"] }), responseOf(line)]),
@@ -103,13 +103,15 @@ const SECOND_KEY = /,-(?:created|updated)_at$/;
 
 const TIED = /\/(?:statuses|experiments\/\d+\/jobs)\/?$/;
 
-/** A path without its trailing slash, and the parameters of its query in alphabetical order. Of an order, only the first key counts. */
+/**
+ * A path without its trailing slash, and the parameters of its query in alphabetical order. Of a sort order, only the first key is kept.
+ */
 export function plain(address: string): readonly [path: string, parameters: readonly string[]] {
   const [path = "", query] = address.split("?", 2);
   const parameters = [...new URLSearchParams(query)].map(
     ([name, value]) => `${name}=${name === "sort" ? value.replace(SECOND_KEY, "") : value}`,
   );
-  // The default order of lists, and the size of the pages that contain the rows with ties.
+  // Parameters that the gateway adds and the recordings lack: the default order of lists, and the page size of lists with ties.
   const implied = TIED.test(path) ? /^limit=/ : /^sort=-updated_at$/;
   const wanted = parameters.filter((each) => !implied.test(each));
   return [path.replace(/\/$/, ""), wanted.toSorted()];

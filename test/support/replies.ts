@@ -1,6 +1,6 @@
 import type { FakeResponse } from "./fake.ts";
 
-/** An error page whose content must not reach callers: it names a host and a path. */
+/** An error page whose content must not reach callers, because it names a host and a path. */
 export const PAGE = "<!DOCTYPE html><html><body>canary of /srv/tracking at db.internal</body></html>";
 
 export const json = (status: number, body: unknown): FakeResponse => ({ status, json: body });

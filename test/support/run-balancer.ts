@@ -5,17 +5,17 @@ import { join } from "node:path";
 import { createFolder } from "./build.ts";
 import { freePort } from "./free-port.ts";
 
-/** Debian installs both programs in a folder that only root has in its path. */
+/** Debian installs both programs in a folder that only root has in its `PATH`. */
 const ENVIRONMENT = { PATH: `${process.env["PATH"]}:/usr/sbin` };
 
-/** The addresses of replicas in the files of `deploy/`. */
+/** Matches the addresses of replicas in the files of `deploy/`. */
 const REPLICA = /172\.31\.250\.1[1-4]:4000/g;
 
-/** How each balancer runs its file of `deploy/`. */
+/** The file of each balancer in `deploy/`, and how a test runs it. */
 const BALANCERS = {
   nginx: {
     file: "nginx.conf",
-    // With one worker process, a refused replica is known to all requests. The folders of nginx belong to root.
+    // With one worker process, all requests know that a replica has refused a connection. The default folders of nginx belong to root.
     adapt: (text: string, folder: string) =>
       text
         .replace("worker_processes auto;", `worker_processes 1;\npid ${folder}/pid;`)
@@ -36,14 +36,14 @@ const BALANCERS = {
 
 export type BalancerName = keyof typeof BALANCERS;
 
-/** The content of its file of `deploy/`. */
+/** The content of the balancer's file in `deploy/`. */
 const fileOf = (name: BalancerName): string =>
   readFileSync(new URL(`../../deploy/${BALANCERS[name].file}`, import.meta.url), "utf8");
 
 export const isInstalled = (name: BalancerName): boolean =>
   spawnSync(name, ["-v"], { env: ENVIRONMENT }).status === 0;
 
-/** Starts a balancer with its file of `deploy/`, in which addresses and ports are replaced, and `change` is applied. */
+/** Starts a balancer with its file of `deploy/`. Replaces addresses and ports in the file, and applies `change`. */
 export async function runBalancer(
   name: BalancerName,
   replicas: readonly number[],
@@ -68,14 +68,14 @@ export async function runBalancer(
   return {
     url,
     port,
-    /** Rejects unless it forwards requests. */
+    /** Rejects unless the balancer forwards requests. */
     check: async (): Promise<void> => {
       if (child.exitCode !== null) throw new Error(`${name} ended: ${output}`);
       const { status } = await fetch(`${url}/graphql?query={__typename}`);
       if (status !== 200) throw new Error(`${name} answers ${status}`);
     },
     stop: async (): Promise<void> => {
-      // When nginx is killed, its worker process would remain.
+      // SIGKILL would leave the worker process of nginx running.
       child.kill("SIGTERM");
       await ended;
     },

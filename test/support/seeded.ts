@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1 like those of Math.random, but equal for equal seeds (mulberry32). */
+/** Returns a function like `Math.random` whose numbers are the same for the same seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed;
   return () => {

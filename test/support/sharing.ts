@@ -4,7 +4,7 @@ import type { Gateway } from "./gateway.ts";
 import { metricOf } from "./metrics.ts";
 import { LONG_TIMEOUT } from "./long-timeout.ts";
 
-/** Number of reads without a request of their own. */
+/** Number of reads that were answered without a request of their own. */
 export const sharedReads = async (gateway: Gateway, from: "in flight" | "kept"): Promise<number> =>
   (await metricOf(gateway, `rungraph_shared_reads_total{from="${from}"}`)) || 0;
 

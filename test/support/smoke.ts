@@ -1,6 +1,6 @@
 /**
- * Tests that run on all supported versions of Node.js, which `test/nodes` has as packages. They start the build, and import hardly anything
- * of `src`, which would take each worker seconds.
+ * Tests that run on all supported versions of Node.js, which `test/nodes` installs as packages. They run the built gateway, and import
+ * hardly anything of `src`, because that would take each worker seconds.
  */
 export const SMOKE: readonly string[] = [
   "test/config/built-demo.test.ts",

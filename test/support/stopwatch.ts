@@ -1,8 +1,8 @@
 import { onTestFinished, vi } from "vitest";
 
 /**
- * Ends the time slice at every read of the clock, so that each task takes a tick of the event loop. Returns a function that counts these
- * reads. The added time is less than the time for which a token stays verified.
+ * Advances the clock by 10 ms at every read. This ends the current time slice, so that each task takes its own tick of the event loop. The
+ * total is less than the time for which a token stays verified. Returns a function that counts the reads.
  */
 export function stopwatchRuns(): () => number {
   let now = performance.now();

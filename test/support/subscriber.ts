@@ -13,7 +13,7 @@ async function* framesOf(response: IncomingMessage): AsyncGenerator<Frame> {
   let text = "";
   for await (const chunk of response.setEncoding("utf8") as AsyncIterable<string>) {
     text += chunk;
-    // A frame of megabytes is searched once, not with each chunk.
+    // The text is searched only if this chunk may end a frame, because a frame may have megabytes.
     if (!/^\n|\n\n/.test(chunk)) continue;
     for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
       const lines = text.slice(0, end).split("\n");
@@ -31,7 +31,7 @@ async function* framesOf(response: IncomingMessage): AsyncGenerator<Frame> {
 export type Subscriber = Awaited<ReturnType<typeof subscribe>>;
 
 export interface Subscription {
-  /** The document; `extensions` may name it by its hash instead. */
+  /** The document; absent if `extensions` names it by its hash. */
   readonly query?: string;
   readonly variables?: object;
   readonly extensions?: object;

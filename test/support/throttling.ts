@@ -4,8 +4,8 @@ import { experimentIn, RUNNING_RECORD } from "./one-read.ts";
 const PERIOD_MS = 60_000;
 
 /**
- * A service that accepts `perMinute` requests of a token in each minute of a clock, as known servers do. It counts requests on arrival.
- * `answering` may delay the responses.
+ * Starts a service that accepts `perMinute` requests per token in each minute of a clock, as known servers do. It counts requests on
+ * arrival. `answering` may delay the responses.
  */
 export async function startThrottling(
   perMinute: number,

@@ -21,7 +21,7 @@ export async function measureTicks(work: () => Promise<unknown>): Promise<{ all:
 /** The share of the CPU time of some work that its longest tick takes: the minimum of several attempts. */
 export async function longestShareOf(work: () => Promise<unknown>): Promise<number> {
   let least = 1;
-  // A garbage collection or the compiler may take the most of some of them.
+  // A garbage collection or the compiler may take most of the time of some attempts.
   for (let attempt = 0; attempt < 8 && least > 0.4; attempt++) {
     const { all, longest } = await measureTicks(work);
     least = Math.min(least, longest / all);
@@ -41,9 +41,9 @@ async function cpuOf(work: () => Promise<unknown>): Promise<number> {
   return least;
 }
 
-/** The ratio of the CPU time of one work to that of another. */
+/** The CPU time of `other` as a multiple of the CPU time of `one`. */
 export async function timesOf(one: () => Promise<unknown>, other: () => Promise<unknown>): Promise<number> {
-  // At first, neither is compiled.
+  // Runs both functions once, so that V8 has compiled them before they are measured.
   await one();
   await other();
   return (await cpuOf(other)) / (await cpuOf(one));

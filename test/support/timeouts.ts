@@ -3,19 +3,19 @@ import { isFull } from "./cases.ts";
 import { within } from "./machine.ts";
 
 /*
- * A test has 10 s on an idle machine (`vitest.config.ts`), so that a test that hangs fails soon. These files have longer timeouts. On a
- * machine under load all timeouts are longer (`machine.ts`).
+ * On an idle machine, a test has 10 s (`vitest.config.ts`), so that a test that hangs fails soon. The files below have longer timeouts. On
+ * a machine under load, all timeouts are longer (`machine.ts`).
  */
 
-/** Browsers, installations, dozens of processes, full heaps. */
+/** Tests that take minutes: with browsers, installations, dozens of processes or full heaps. */
 const MINUTES =
   /\/(?:browser|deploy|ecosystem|examples|memory|nodes|package)\/|\/(?:build|built-demo|contributing|framing|plans|process|same-answers|schema-compatibility|tracing|worst)\.test/;
 
-/** Tests of several seconds, with processes, or with deadlines that expire and are longer on a slow machine (`withDeadline`). */
+/** Tests that take several seconds: with processes, or with deadlines that expire and are longer on a slow machine (`withDeadline`). */
 const SLOW =
   /\/(?:agents|docs|incremental|recorded|scenarios)\/|\/faults\/(?!fairness|bounds)|\/(?:access|compression|admission|drain|explain|faults|host|in-flight|cache|poll-memory|keep-alive|large|left-out|long-logs|many-runs|many-subscriptions|missing|never-twice|outcome|rate-limit|plan|propagation|random-commands|retries|sockets|streams|timeouts|web-socket-floods|whole-lists)\.test/;
 
-/** Property tests, which run all their cases with `FULL=1`. */
+/** Property tests. With `FULL=1`, they run all their cases. */
 const PROPERTIES = /\/(?:lists|logs|metrics)\/|\/(?:every-command|json-answers|tokens)\.test/;
 
 function timeOutOf(path: string): number | null {

@@ -6,7 +6,7 @@ import { type CertificateExtension, generate } from "selfsigned";
 import { fileWith } from "./build.ts";
 import { openPort } from "./listen.ts";
 
-/** Strings in PEM format. */
+/** A certificate and its key, in PEM format. */
 interface Identity {
   readonly cert: string;
   readonly key: string;
@@ -16,7 +16,7 @@ type Extensions = readonly CertificateExtension[];
 
 const MAY_ISSUE: Extensions = [{ name: "keyUsage", keyCertSign: true, critical: true }];
 
-/** A certificate authority that no client trusts by default. */
+/** Creates a certificate authority that no client trusts by default. */
 export async function makeAuthority(allowed = MAY_ISSUE) {
   const { cert, private: key } = await generate([{ name: "commonName", value: "Test authority" }], {
     keyType: "ec",
@@ -25,7 +25,7 @@ export async function makeAuthority(allowed = MAY_ISSUE) {
   });
   return {
     cert,
-    /** A certificate for a host or a client of this name, with its key. */
+    /** Issues a certificate for a host or a client with this name, and its key. */
     issue: async (name: string, extensions: Extensions = []): Promise<Identity> => {
       const issued = await generate([{ name: "commonName", value: name }], {
         keyType: "ec",
@@ -38,7 +38,7 @@ export async function makeAuthority(allowed = MAY_ISSUE) {
   };
 }
 
-/** Writes strings into separate files. Returns the paths by the same names. */
+/** Writes each string into its own file. Returns the paths of the files by the names of the strings. */
 export function writeFiles<Name extends string>(texts: Readonly<Record<Name, string>>): Record<Name, string> {
   const paths = Object.entries<string>(texts).map(([name, text]) => [name, fileWith(text, name)]);
   // Safe: the entries are those of the strings.
@@ -49,21 +49,21 @@ export function writeFiles<Name extends string>(texts: Readonly<Record<Name, str
 interface Arrived {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
-  /** The name in the client's certificate; null if the client sent none that the service's authority issued. */
+  /** The name in the client's certificate; null if the client sent no certificate of the service's authority. */
   readonly client: string | null;
 }
 
-/** The host name of the services below. No resolver has it. */
+/** The host name of the services below. No resolver knows it. */
 export const SERVICE_HOST = "tracker.invalid";
 
 const nameIn = (socket: TLSSocket) => String(socket.getPeerCertificate().subject.CN);
 
 interface Tls extends Identity {
-  /** Clients must show a certificate of this authority. */
+  /** The authority that must have issued the certificates of clients. */
   readonly clientAuthority?: string;
 }
 
-/** A service with one user and one log, by HTTP or HTTPS. */
+/** Starts a service with one user and one log, over HTTP or HTTPS. */
 export async function startService(tls: Tls | null = null) {
   const seen: Arrived[] = [];
   const ofClients = tls?.clientAuthority ? { ca: tls.clientAuthority, requestCert: true } : {};
@@ -80,14 +80,14 @@ export async function startService(tls: Tls | null = null) {
   const scheme = tls ? "https" : "http";
   return {
     port,
-    /** With a host name that only the proxy below resolves, and the default port of the scheme. */
+    /** The address with a host name that only the proxy below resolves, and the default port of the scheme. */
     url: `${scheme}://${SERVICE_HOST}`,
     localUrl: `${scheme}://localhost:${port}`,
     seen: (): readonly Arrived[] => seen,
   };
 }
 
-/** A proxy whose tunnels all lead to this service, whatever host and port is requested. */
+/** Starts a proxy. All its tunnels lead to this service, no matter which host and port are requested. */
 export async function startProxy(
   { port: servicePort }: { readonly port: number },
   options: { readonly credentials?: string; readonly opened?: Promise<void> } = {},

@@ -19,7 +19,7 @@ const config = { version: 1, kind: "experiment" };
 
 const MAX_LIMIT = 50;
 
-/** A page from the offset on. Invalid parameters are an error. */
+/** The page that starts at the requested offset. A limit that is too large is an error. */
 function page(items: readonly object[], params: URLSearchParams): FakeResponse {
   const limit = Number(params.get("limit") ?? 5);
   if (limit > MAX_LIMIT) return { json: { detail: "limit is too large" }, status: 400 };
@@ -62,5 +62,5 @@ function answer({ method, path, headers }: Seen): FakeResponse | undefined {
   return record && { json: { ...record, config } };
 }
 
-/** A server unlike all known ones: only the keys of its records are standard. */
+/** Starts a server that differs from all known servers in everything but the keys of its records. */
 export const startTracker = () => startFake(answer);

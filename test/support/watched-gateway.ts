@@ -12,11 +12,12 @@ export interface Condition {
 }
 
 /*
- * A gateway as a separate process. Its arguments are the folder where it was built and the address of the service; it needs --expose-gc. It
- * sends its address to its parent, measures its event loop after the message `watch`, and reports its condition after any other message.
+ * A gateway as a separate process. Its arguments are the folder where it was built and the address of the service. It needs --expose-gc. It
+ * sends its address to the parent process, starts to measure its event loop at the message `watch`, and reports its condition at any other
+ * message.
  */
 const [, , built = "", upstreamUrl = ""] = process.argv;
-// Safe: these modules are built from those.
+// Safe: the built modules have the types of the imported source modules.
 const { readConfig } = (await import(`${built}/dist/src/config.js`)) as typeof ConfigModule;
 const { createGateway } = (await import(`${built}/dist/src/gateway.js`)) as typeof GatewayModule;
 const gateway = createGateway({
@@ -27,7 +28,7 @@ const gateway = createGateway({
 const server = createServer(gateway.handle);
 server.on("upgrade", gateway.upgrade);
 server.listen(0, "127.0.0.1", () => {
-  // A server that listens on TCP has an address of this form.
+  // Safe: a server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;
   process.send?.(`http://127.0.0.1:${port}`);
 });

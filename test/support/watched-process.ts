@@ -8,7 +8,8 @@ import { post } from "./raw-requests.ts";
 const PROGRAM = fileURLToPath(new URL("watched-gateway.ts", import.meta.url));
 
 /**
- * A gateway in a separate process with these settings, whose event loop and heap can be observed. `built` is the folder where it was built.
+ * Starts a gateway in a separate process, so that its event loop and heap can be observed. `built` is the folder where the gateway was
+ * built.
  */
 export async function startWatched(
   built: string,

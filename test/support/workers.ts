@@ -3,7 +3,7 @@ import { startFake, type FakeResponse, type Seen } from "./fake.ts";
 interface Job {
   readonly seen: Seen;
   readonly arrived: number;
-  /** When a worker started it; null while it is queued. */
+  /** When a worker started the request; null while the request is queued. */
   began: number | null;
   readonly respond: (response: FakeResponse) => void;
 }
@@ -11,17 +11,17 @@ interface Job {
 interface Workers {
   readonly workers: number;
   readonly serviceMs: number;
-  /** Requests that were queued for longer get 504 when a worker takes them. */
+  /** A request that was queued for longer than this gets 504 when a worker takes it. */
   readonly timeoutMs: number;
-  /** Requests that find a longer queue get 503. */
+  /** A request that arrives when more requests are queued gets 503. */
   readonly queue: number;
   readonly now: () => number;
   readonly responseTo: (seen: Seen) => FakeResponse;
 }
 
 /**
- * A service with a number of workers and a bounded FIFO queue, like gunicorn behind nginx. `tick` must be called when its clock has
- * advanced.
+ * Starts a service with a number of workers and a bounded FIFO queue, like gunicorn behind nginx. `tick` must be called whenever the clock
+ * has advanced.
  */
 export async function startWorkers({ workers, serviceMs, timeoutMs, queue, now, responseTo }: Workers) {
   const jobs: Job[] = [];
@@ -54,7 +54,7 @@ export async function startWorkers({ workers, serviceMs, timeoutMs, queue, now, 
       for (const job of began()) if (now() - (job.began ?? 0) >= serviceMs) drop(job, responseTo(job.seen));
       assign();
     },
-    /** Requests without a response so far. */
+    /** Number of requests without a response. */
     open: () => jobs.length,
     /** The maximum number of concurrently open requests. */
     longest: () => longest,

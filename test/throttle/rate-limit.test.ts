@@ -83,7 +83,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   });
 
   test("rejects reads beyond the deadline immediately, with retryAfterSeconds and partial data", async () => {
-    // Within this timeout, the limit allows two more.
+    // Within this timeout, the limit allows two more requests.
     const { time, service, gateway } = await startRateLimited({
       UPSTREAM_RATE_LIMIT: "20/600",
       REQUEST_TIMEOUT_MS: "300000",
@@ -91,7 +91,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     const { data, errors = [] } = await gateway.ask(statusesOf(upTo(29)));
     const nulls = Object.entries(data as object).flatMap(([name, run]) => (run === null ? [[name]] : []));
     expect(nulls).toHaveLength(14);
-    // One error, even for several late reads.
+    // There is one error, even for several late reads.
     expect(errorsOf({ data, errors })).toEqual([
       failure("of16", "RATE_LIMITED", "The service allows no more requests for now.", {
         upstream: STATUS_UPSTREAM,
@@ -171,7 +171,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     const { time, gateway } = await startRateLimited({ MAX_OPERATIONS: "1" });
     const waiting: Promise<unknown>[] = [];
     for (const token of ["ada", "bob", "eve", "joe"]) {
-      // Rejected until the operation before waits for its rate limit.
+      // The operation is rejected until the previous operation waits for its rate limit.
       await vi.waitUntil(
         async () => firstCodeOf(await askFor(gateway, statusOf(99), token)) === "ok",
         LONG_TIMEOUT,
@@ -199,7 +199,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     const { time, service, gateway } = await startRateLimited({ MAX_OPERATIONS: "1" }, () => answering);
     for (const token of ["ada", "bob"]) await askFor(gateway, statusOf(99), token);
     const asked = gateway.ask(statusesOf(upTo(15)), {}, { token: "ada" });
-    // One waits for the rate limit, and the others have their responses.
+    // One request waits for the rate limit, and the others have their responses.
     await vi.waitUntil(() => service.seen().length === 16, LONG_TIMEOUT);
     await reaches(gateway, "rungraph_upstream_requests_running", 0);
     expect(firstCodeOf(await askFor(gateway, statusOf(1), "bob"))).toBe("ok");
@@ -282,12 +282,12 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   });
 
   test.each([
-    // The fourth would be sent after a waiting one.
+    // The fourth request would be sent after a waiting request.
     { polls: "wait", timeoutMs: "300000", answered: 3 },
     { polls: "cannot wait", timeoutMs: "12000", answered: 4 },
   ])("reserves the last quarter for queries when polls $polls", async (each) => {
     const { time, service, gateway } = await startRateLimited({ REQUEST_TIMEOUT_MS: each.timeoutMs });
-    // All but four of the 15 that may be sent in a burst.
+    // These are 11 of the 15 requests that may be sent in a burst.
     await gateway.ask(statusesOf(upTo(11)));
     await Promise.all(upTo(20).map((id) => watch(gateway, id)));
     await time.reach(20);
@@ -319,14 +319,14 @@ test("explain reports how long a request waited, and for what", async () => {
     extensions: { explain: { requests: { waitedMs: number; waitedFor: string | null }[] } };
   };
   const waited = extensions.explain.requests.map(({ waitedMs }) => waitedMs);
-  // Three at once, the others after the minute.
+  // Three requests are sent immediately, and the others after the minute.
   expect(waited).toHaveLength(5);
   expect(waited.filter((ms) => ms > 0)).toHaveLength(2);
   const reasons = extensions.explain.requests.map(({ waitedFor }) => waitedFor);
   expect(reasons).toEqual([null, null, null, "RATE_LIMIT", "RATE_LIMIT"]);
 });
 
-/** A server of release 0.4, which has a separate limit for metrics: 20 requests in a second, and 120 others in a minute. */
+/** Starts a server of release 0.4, which has a separate limit for metrics: 20 requests in a second, and 120 others in a minute. */
 async function startTwoThrottles() {
   const time = fakeClock();
   const sent: { metrics: number[]; others: number[] } = { metrics: [], others: [] };

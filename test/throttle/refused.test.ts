@@ -24,7 +24,7 @@ const STOP = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { exper
 
 const THROTTLED = "The service allows no more requests for now.";
 
-/** A service that rejects one token, for ten minutes or until the test changes that. */
+/** Starts a service that rejects one token, for ten minutes or until the test changes that. */
 async function startRefusing(refused = "token t0ken") {
   let isRefusing = true;
   const service = await startFake(({ path, method, headers }) => {
@@ -60,7 +60,7 @@ test("a refusal cancels the unsent reads of the same operation", async () => {
   });
   const answer = await gateway.ask(statusesOf(upTo(50)));
   expect(Object.values(answer.data as object)).toEqual(Array(50).fill(null));
-  // Each of the four rejected requests has its own error, and all others share one.
+  // Each of the four rejected requests has its own error, and all other requests share one error.
   expect(codesOf(answer)).toEqual(Array(5).fill("RATE_LIMITED"));
   expect(service.seen()).toHaveLength(4);
 });

@@ -22,7 +22,7 @@ const STALE_ANSWER = (ageSeconds: number) => ({
   extensions: { stale: [{ path: ["experiment"], ageSeconds }] },
 });
 
-/** A service that responds until the test changes its response. */
+/** Starts a service that responds until the test changes its response. */
 async function startFailing(env: Record<string, string> = {}) {
   let trouble: ((path: string) => FakeResponse | Promise<FakeResponse>) | null = null;
   const service = await startFake(({ path, method }) => {
@@ -164,7 +164,7 @@ describe("no earlier response is returned", () => {
     expect(second?.errors?.map(({ extensions }) => extensions["code"])).toEqual(["UPSTREAM_UNAVAILABLE"]);
   });
 
-  test.each([401, 403, 404, 409])("instead of status %i, or after it", async (code) => {
+  test.each([401, 403, 404, 409])("in place of a response with status %i, or after one", async (code) => {
     const { gateway, fail } = await startFailing();
     await askFor(gateway);
     fail(() => status(code));

@@ -16,7 +16,7 @@ import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { refusal } from "../support/throttling.ts";
 import { joined } from "../support/sharing.ts";
 
-/** A service that is away until the test changes its state. 20 reads have opened the circuit. */
+/** Starts a service that is away until the test changes its state. 20 reads have opened the circuit. */
 async function startAway(env: Record<string, string> = {}) {
   let state: "away" | "up" | "refusing" = "away";
   const service = await startFake(({ path }) => {
@@ -29,7 +29,10 @@ async function startAway(env: Record<string, string> = {}) {
   return { service, gateway, time, be: (next: typeof state) => (state = next) };
 }
 
-/** A service that rejects its first read for 40 s and commands for 45 s, behind a gateway whose clock and deadlines the test controls. */
+/**
+ * Starts a service that rejects its first read for 40 s and commands for 45 s, behind a gateway whose clock and deadlines the test
+ * controls.
+ */
 async function startRefusingOnce() {
   const time = fakeClock();
   const began = Date.now();

@@ -16,7 +16,7 @@ import USELESS from "./useless-certificate.json" with { type: "json" };
 const QUERY = `{ viewer { isSuperuser } job(id: "ada.mnist.jobs.3") { logs { text } } }`;
 const ANSWER = { data: { viewer: { isSuperuser: true }, job: { logs: { text: "step 1\n" } } } };
 
-/** The result of `askAll` without obstacles. */
+/** The result of `askAll` if nothing is blocked. */
 const ALL = { answer: ANSWER, file: "200 step 1\n" };
 
 const DOWNLOAD = `/downloads/${globalId("Job:ada/mnist/3")}/logs`;
@@ -98,7 +98,7 @@ describe("with UPSTREAM_PROXY", () => {
     });
     expect(asked).toMatchObject(ALL);
     expect(pathsOf(service)).toEqual(PATHS);
-    // A connection for records and one for each stream.
+    // One connection is used for records, and one for each stream.
     const tunnel = `CONNECT ${SERVICE_HOST}:${port}`;
     expect(proxy.lines()).toEqual([tunnel, tunnel, tunnel]);
     expect(proxy.requests().some(({ headers }) => "proxy-authorization" in headers)).toBe(false);

@@ -8,7 +8,7 @@ const NOON = Date.UTC(2026, 5, 1, 12);
 
 /** Sets the gateway's time zone until the test ends. The clock shows noon in UTC. */
 function stopClock(zone: string): void {
-  // Not by fake timers, which anything that polls in this process would advance.
+  // The clock is not stopped by fake timers, because polling code in this process would advance them.
   const now = vi.spyOn(Date, "now").mockReturnValue(NOON);
   vi.stubEnv("TZ", zone);
   onTestFinished(() => {
@@ -17,7 +17,7 @@ function stopClock(zone: string): void {
   });
 }
 
-/** The durations of a run, in a result and in an export, with this `Date` from the upstream service. */
+/** The durations of a run in a result and in an export, if the upstream service sends this `Date`. */
 async function durationsOf(run: object, date: string | null): Promise<unknown[]> {
   const record = { id: 42, unique_name: "ada.mnist.42", last_status: "running", finished_at: null, ...run };
   const list = { count: 1, next: null, results: [record] };

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { startGateway } from "../support/gateway.ts";
 import { openPort } from "../support/listen.ts";
 
-/** A service that counts its connections. */
+/** Starts a service that counts its connections. */
 async function startCounted() {
   let connections = 0;
   const server = createServer((_, response) => {
@@ -15,7 +15,7 @@ async function startCounted() {
 }
 
 test.each(["1", "128"])(
-  "a connection begins no request after five minutes, with at most %s requests at a time",
+  "with %s requests at a time, connections accept none after five minutes",
   async (UPSTREAM_CONNECTIONS) => {
     const service = await startCounted();
     const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS } });

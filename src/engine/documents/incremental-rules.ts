@@ -74,7 +74,7 @@ const isIncremental = ({ directives = [] }: { readonly directives?: readonly Dir
 const streamOf = ({ directives = [] }: FieldNode): DirectiveNode | undefined =>
   directives.find((directive) => directive.name.value === "stream" && !isOff(directive));
 
-/** An argument that no other field has. Its name is not a valid name, so that no argument of a schema has it. */
+/** Creates an argument that no other field has. Its name is not a valid GraphQL name, so no argument of a schema has the same name. */
 const numbered = (number: number): ArgumentNode => ({
   kind: Kind.ARGUMENT,
   name: { kind: Kind.NAME, value: "@stream" },
@@ -82,9 +82,9 @@ const numbered = (number: number): ArgumentNode => ({
 });
 
 /**
- * Requires that a field with `@stream` is not selected again, deferred or not, as graphql-js 17 does: its items would be delivered twice,
- * or without some of their fields. The rule of graphql-js 16 for merged fields compares arguments, so each field with `@stream` is given an
- * argument of its own.
+ * Requires, as graphql-js 17 does, that a field with `@stream` is not selected again, deferred or not. Otherwise its items would be
+ * delivered twice, or without some of their fields. Each field with `@stream` is given its own argument, because the rule of graphql-js 16
+ * for merged fields rejects fields whose arguments differ.
  */
 export const streamedOnceRule: ValidationRule = (context) => ({
   Document(document) {

@@ -1,6 +1,6 @@
 import { type ASTNode, type DocumentNode, type GraphQLError, parse, Source, TokenKind } from "graphql";
 
-/** The source of a document. `body` contains the document only while it is parsed, `text` always. */
+/** The source of a document. `body` contains the document only while it is parsed. `text` always contains it. */
 class DocumentSource extends Source {
   readonly text: string;
 
@@ -11,9 +11,9 @@ class DocumentSource extends Source {
 }
 
 /**
- * Parses a document. Throws `GraphQLError`. For each node of an error, graphql-js counts the lines before the node, which takes as long as
- * the number of errors times the number of lines. The text is therefore removed from the source, so that graphql-js has no lines to count;
- * `locationsOf` reads the line of a node from its first token instead.
+ * Parses a document. Throws `GraphQLError`. For each node of an error, graphql-js counts the lines before the node, which takes long for
+ * many errors in a long document. The text is therefore removed from the source, and graphql-js has no lines to count. `locationsOf` reads
+ * the line of a node from its first token instead.
  */
 export function parseDocument(text: string, maxTokens: number): DocumentNode {
   const source = new DocumentSource(text);

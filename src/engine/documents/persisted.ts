@@ -14,7 +14,7 @@ const Manifest = z.union([
   z.record(z.string(), z.string()).transform((documents) => Object.entries(documents)),
 ]);
 
-/** Removes the algorithm prefix that some tools write. */
+/** Removes the prefix with the hash algorithm, which some tools write. */
 const bare = (text: string) => text.replace(/^sha256:/, "");
 
 /** Parses a manifest. Returns undefined if it has neither format. */
@@ -50,15 +50,15 @@ export const trustedDocuments =
     throw rejection("Expected the hash of a trusted document, got another.", "PERSISTED_QUERY_NOT_IN_LIST");
   };
 
-/** The HTTP status is 200 with `application/json`, as clients expect. */
+/** The error for an unknown hash. With `application/json`, its HTTP status is 200, because clients expect that. */
 const notFound = (message: string) => rejection(message, "PERSISTED_QUERY_NOT_FOUND", { spec: true });
 
 /** Upper bound of the heap size of a character of a document, in bytes. */
 export const DOCUMENT_CHARACTER_BYTES = 2;
 
 /**
- * Automatic persisted queries: a client sends a hash, and the document as well once the gateway requests it. Keeps up to
- * `maxBytes` of texts and evicts the least recently used. Own code: Yoga's plugin covers only Yoga's path.
+ * Creates the store of automatic persisted queries: a client sends a hash, and also the document if the gateway requests it. Keeps up to
+ * `maxBytes` of texts and evicts the least recently used ones. Own code, because Yoga's plugin covers only requests that Yoga handles.
  */
 export function persistedDocuments(maxBytes: number): DocumentStore {
   const texts = new LRUCache<string, string>({

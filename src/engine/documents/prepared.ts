@@ -57,7 +57,7 @@ export interface DocumentSettings {
 /** Estimated heap size of a document without its plans. Measured: 270 to 480 bytes per token, plus the source. */
 const BYTES_PER_TOKEN = 480;
 
-/** Reports invalid literals with the code that invalid variables have. */
+/** Reports invalid literals with the same error code as invalid variables. */
 const valuesRule: ValidationRule = (context) =>
   ValuesOfCorrectTypeRule(
     Object.create(context, {
@@ -69,9 +69,9 @@ const valuesRule: ValidationRule = (context) =>
   );
 
 /**
- * The rules about variables and about directives, by the character that both need. A document without the character cannot break the rules,
- * so they are skipped: each rule visits every node, and the rules about variables visit a document again for each of its operations and
- * fragments.
+ * The rules about variables, by `$`, and the rules about directives, by `@`. A document without the character cannot break the rules, so
+ * they are skipped. This saves time, because each rule visits every node, and the rules about variables visit a document again for each of
+ * its operations and fragments.
  */
 const RULES_OF: ReadonlyMap<string, readonly ValidationRule[]> = new Map([
   [
@@ -87,15 +87,15 @@ const RULES_OF: ReadonlyMap<string, readonly ValidationRule[]> = new Map([
   ["@", [KnownDirectivesRule, UniqueDirectivesPerLocationRule, incrementalRule, streamedOnceRule]],
 ]);
 
-/** Maximum errors of an invalid document. Each takes as long as the validation of 20 fields. */
+/** Maximum errors of an invalid document. An error takes as long as the validation of 20 fields. */
 const MAX_VALIDATION_ERRORS = 20;
 
 /** Maximum hashes of valid documents that are remembered before the documents are cached. */
 const MAX_READ_ONCE = 1_000;
 
 /**
- * Parses, validates and plans documents. Caches valid ones from the second time on, up to `cacheBytes`, and evicts the least
- * recently used.
+ * Parses, validates and plans documents. Caches valid documents from their second use on, up to `cacheBytes`, and evicts the least recently
+ * used.
  */
 export function createDocuments({
   schema,
@@ -128,7 +128,7 @@ export function createDocuments({
     const grow = (more: number): void => {
       bytes += more;
       if (cache.peek(text) !== prepared) return;
-      // The cache weighs an entry only when it is added.
+      // The entry is added again, because the cache measures an entry only when it is added.
       cache.delete(text);
       cache.set(text, prepared);
     };
@@ -150,15 +150,16 @@ export function createDocuments({
   };
 
   return {
-    /** Returns the cached document of a source, which is valid; null if it is not cached. */
+    /** Returns the cached document of a source; null if it is not cached. A cached document is valid. */
     known: (text: string): PreparedDocument | null => cache.get(text) ?? null,
     /** Parses a document. Throws `GraphQLError` if it is invalid, or too costly to validate. */
     parse,
-    /** Validates a document, and caches it from the second time on. Throws `InvalidDocument`. */
+    /** Validates a document, and caches it from its second use on. Throws `InvalidDocument`. */
     validate: (text: string, prepared: PreparedDocument): void => {
       const options = { maxErrors: MAX_VALIDATION_ERRORS, hideSuggestions: !isIntrospectable };
       const { document } = prepared;
-      // Other rules would compare unknown types with those that a document defines, by their edit distance, which is quadratic.
+      // If a document defines types, only this rule runs: other rules would compare unknown types with the defined types by edit distance,
+      // which takes quadratic time.
       const isExecutable = document.definitions.every(isExecutableDefinitionNode);
       const errors = validate(
         schema,
@@ -168,7 +169,7 @@ export function createDocuments({
       );
       if (errors.length > 0)
         throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));
-      // Some clients send a different document each time. Such documents must not evict those that are sent again.
+      // Some clients send a different document each time. Such documents must not evict documents that are sent again.
       if (readOnce.has(prepared.hash)) cache.set(text, prepared);
       else readOnce.set(prepared.hash, true);
     },

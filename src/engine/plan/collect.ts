@@ -21,7 +21,7 @@ interface Collected {
 export interface CollectSettings {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;
-  /** Whether a node is executed, by its `@skip` and `@include`. */
+  /** Whether a node is executed, according to its `@skip` and `@include`. */
   readonly shouldIncludeNode: (node: SelectionNode) => boolean;
   /** The directives of the parts that are delivered incrementally; null if the whole result is delivered at once. */
   readonly deferral: IncrementalDirectives | null;
@@ -43,7 +43,10 @@ export function withoutSpread(
 export const setsOf = (nodes: readonly FieldNode[]) =>
   nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
 
-/** The fields that selection sets select on a type (null: on any), by response name. Each fragment counts at its first spread only. */
+/**
+ * The fields that selection sets select on a type, by response name. A null type stands for any type. Each fragment is visited at its first
+ * spread only.
+ */
 export function collectFields(
   { schema, fragments, shouldIncludeNode, deferral }: CollectSettings,
   type: GraphQLObjectType | null,
@@ -65,7 +68,8 @@ export function collectFields(
       const part = isSpread ? fragments.get(node.name.value) : node;
       if (!part || (type && !appliesTo(schema, part.typeCondition?.name.value, type))) continue;
       const deferred = deferral?.deferredOf(node);
-      // Labels are unique. Without a label the fragment is the key, because a second spread would deliver the same data again.
+      // The key is the label, because labels are unique. Without a label, the key is the fragment, because a second spread would deliver
+      // the same data again.
       if (deferred) begun.set(deferred.label ?? part, { label: deferred.label, set: part.selectionSet });
       else if (!isSpread || !seen.has(node.name.value)) {
         if (isSpread) seen.add(node.name.value);
@@ -110,7 +114,8 @@ export function createIncrementalDirectives(
     return values?.["if"] === false ? null : (values ?? null);
   };
 
-  // A fragment that is spread again may be deferred at the same path. A list in the fragment would then be streamed twice.
+  // Lists in fragments that are spread several times are not streamed: if the fragment is deferred twice at the same path, its list would
+  // be streamed twice.
   const again = spreadAgain(selectionSet, fragments);
   return {
     /** The arguments of `@defer` on a fragment; null when the fragment is not deferred. */

@@ -82,13 +82,13 @@ export function createCompilation(settings: CompileSettings): Compilation {
   };
 
   const compileField = (parent: GraphQLObjectType, key: string, nodes: FieldNode[]): PlannedField => {
-    // Every response name has at least one node.
+    // Safe: every response name has at least one node.
     const [node] = nodes as [FieldNode];
     const name = node.name.value;
     // The document is valid, so the field belongs to the type or to introspection.
     const definition = parent.getFields()[name] ?? INTROSPECTION.get(name) ?? TypeNameMetaFieldDef;
     const { prefetch, child: reads }: FieldExtensions = definition.extensions;
-    // Safe: the engine calls it with parents of the field's type and with its coerced arguments.
+    // Safe: the engine calls `start` with parents of the field's type and with coerced arguments of the field.
     const start = reads?.start as ((...given: readonly unknown[]) => Promise<unknown>) | undefined;
     const isSelected = start && selectedBelow(settings, nodes);
     const keysOf: KeysOf = (...path) => keysBelow(settings, definition.type, nodes, path);
@@ -133,7 +133,7 @@ function keysBelow(
   nodes: readonly FieldNode[],
   [name, ...rest]: readonly string[],
 ): readonly string[] {
-  // A compilation of its own, whose selections are discarded afterwards.
+  // Uses a separate compilation, whose selections are discarded afterwards.
   const { selectionOf } = createCompilation({ ...settings, deferral: null, onCompiled: () => {} });
   const named = getNamedType(type);
   const types = isAbstractType(named) ? settings.schema.getPossibleTypes(named) : [named];
@@ -151,7 +151,7 @@ function keysBelow(
 const extensionsOf = (type: GraphQLObjectType, name: string): FieldExtensions =>
   type.getFields()[name]?.extensions ?? {};
 
-/** The needs of deferred fragments, and of the deferred fragments within them. */
+/** The needs of deferred fragments, including deferred fragments nested within them. */
 function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
   // A set, because nested spreads can grow exponentially.
   const reached = new Set(deferred.map(({ selection }) => selection()));
@@ -174,15 +174,15 @@ function plainFieldOf(
 }
 
 /**
- * Returns a function that creates the objects of one selection. A copy of a parsed object keeps V8's fast properties, however many
- * properties it has. `JSON.stringify` is several times slower for a result that contains an object with slow properties.
+ * Returns a function that creates the objects of one selection. It copies a parsed object, because such copies keep V8's fast properties,
+ * however many properties they have. `JSON.stringify` is several times slower for a result that contains an object with slow properties.
  */
 function objectFactory(keys: readonly string[]): () => ResultSlots {
   const template = JSON.parse(`{${keys.map((key) => `"${key}":null`).join()}}`) as ResultSlots;
   return () => ({ ...template });
 }
 
-/** The source of the arguments of the first node. */
+/** The source text of the arguments of the first node. */
 function argumentsText([node]: readonly FieldNode[]): string {
   const given = node?.arguments ?? [];
   return textOf(node)?.slice(given[0]?.loc?.start ?? 0, given.at(-1)?.loc?.end ?? 0) ?? "";
@@ -203,7 +203,7 @@ function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): Sele
           field.argsFor?.(variables) ?? NO_ARGS,
           context.at?.({ parent: context.path, at: field.key }) ?? context,
         ),
-      // Safe: it is the result of the field's own reads.
+      // Safe: `proves` is called with the result of the field's own reads.
       proves: extensions.child.proves as (read: unknown) => boolean,
     });
   }
@@ -218,13 +218,16 @@ function resolverOf(
   if (!resolve) return (parent) => (parent as Readonly<Record<string, unknown>>)[name];
   // Safe: the resolver has no fourth parameter.
   if (resolve.length < 4) return resolve as PlannedField["resolve"];
-  // Safe: only the resolvers of introspection have a fourth parameter, and they read nothing else of it.
+  // Safe: only the resolvers of introspection have a fourth parameter, and they read only these two properties of it.
   const { introspected }: SchemaExtensions = schema.extensions;
   const info = { schema: introspected?.() ?? schema, parentType } as GraphQLResolveInfo;
   return (parent, args, context) => resolve(parent, args, context, info);
 }
 
-/** Returns a function that coerces the arguments of a field, only once if they contain no variable; null without arguments. */
+/**
+ * Returns a function that coerces the arguments of a field. If the arguments contain no variable, they are coerced only once. Null for a
+ * field without arguments.
+ */
 function argumentsOf(definition: GraphQLField<unknown, unknown>, node: FieldNode): PlannedField["argsFor"] {
   if (definition.args.length === 0) return null;
   const argsFor = (variables: Variables): object => getArgumentValues(definition, node, variables);

@@ -27,7 +27,7 @@ import type {
   ResultSlots,
 } from "./types.ts";
 
-/** Creates the function that completes values of a type, whether they can be null or not. */
+/** Creates the function that completes values of a type, nullable or not. It is called only with values that are not null. */
 export function completerOf(
   compilation: Compilation,
   type: GraphQLOutputType,
@@ -73,7 +73,7 @@ function completeLeaf(type: GraphQLLeafType): Complete {
 
 /** Size of `{},`. */
 const ITEM_BYTES = 3;
-/** List items completed between two checks of the clock. */
+/** Number of list items that are completed between two checks of the clock. */
 const COMPLETION_STRIDE = 64;
 
 function completeList(
@@ -94,7 +94,7 @@ function completeList(
     }
     const all: ListItems =
       Array.isArray(value) || value instanceof LazyList ? value : [...(value as Iterable<unknown>)];
-    // Items that are streamed later are counted now as well.
+    // Items that will be streamed later are already counted.
     if (!execution.meter.count(all.length, all.length * ITEM_BYTES)) return;
     const count = streamed ? Math.min(streamed.initialCount(execution.variables), all.length) : all.length;
     const list: unknown[] = [];
@@ -213,8 +213,8 @@ export function completeFields(
   const { meter, completed } = execution;
   const { deferred } = selection;
   if (deferred.length > 0) execution.deferredWork?.push({ fragments: deferred, object, field, container });
-  // A completed object is reused wherever the same selection is completed for the same record, but not in a trace, which has paths.
-  // Safe: memoizable selections have loaded records.
+  // A completed object is reused wherever the same selection is completed for the same record. A traced operation reuses none, because its
+  // objects are traced by path. Safe: memoizable selections have loaded records.
   const record = selection.isMemoizable && !execution.context.at ? (object as LoadedRecord).loaded : null;
   const known = record && completed.get(selection)?.get(record);
   if (known && known.isExact === meter.isExact) {

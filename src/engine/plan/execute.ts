@@ -12,12 +12,12 @@ import type {
 } from "./types.ts";
 
 /*
- * Executes a plan. Each value is written into its slot of the result; the value of a promise is written when the promise resolves. A
- * counter of pending values detects completion. Work is divided into time slices, so that a large result does not block the event loop,
- * and ends when the meter stops the operation.
+ * Executes a plan. Each value is written into its slot of the result. The value of a promise is written when the promise resolves. A
+ * counter of pending values detects completion. Work is divided into time slices, so that a large result does not block the event loop. It
+ * ends when the meter stops the operation.
  */
 
-/** Memory of a read that is started for a field, counted as bytes of JSON: its promise and the callbacks. */
+/** Memory of the promise and the callbacks of a read that is started for a field, in the unit of the memory budget. */
 export const CHILD_BYTES = 1_500;
 
 export const NO_ARGS = {};
@@ -43,7 +43,7 @@ function resolveFields(
 ): void {
   let resolved = 0;
   for (const field of fields) {
-    // A value or an argument may have megabytes, and hundreds of fields may process it.
+    // Checked for each field, because a value or an argument may have megabytes, and hundreds of fields may process it.
     if (resolved > 0 && shouldYield())
       return scheduleWork(execution, () => {
         if (!container.isNulled) resolveFields(fields.slice(resolved), parent, container, slots, execution);
@@ -87,14 +87,14 @@ export function writeLeafFields(
     slots[key] = value;
     bytes += keyBytes + (value === null ? 0 : meter.sizeOf(value));
     if (bytes - counted < UNMEASURED_FIELD_BYTES) continue;
-    // Measuring a long string for each of hundreds of fields takes seconds.
+    // Counted before the end of the loop, because measuring a long string for each of hundreds of fields would take seconds.
     if (!meter.count(0, bytes - counted)) return true;
     counted = bytes;
   }
   return meter.count(plain.length, bytes - counted);
 }
 
-/** Bytes of plain fields after which they are counted, before further fields are measured. */
+/** Plain fields are counted each time their size reaches this many bytes, before further fields are measured. */
 const UNMEASURED_FIELD_BYTES = 1_000_000;
 
 /** Completes a value, now or when its promise resolves, with the behaviour and messages of graphql-js. */
@@ -118,7 +118,7 @@ export function completeValue(
     }
     return;
   }
-  // Reserves the position of the key among the keys of the object.
+  // Reserves the position of this key in the order of the object's keys.
   slots[at] = null;
   execution.pending++;
   void value.then(
@@ -177,7 +177,7 @@ function handleFieldError(
   if (execution.meter.isStopped || isDropped(above)) return;
   if (execution.onError === "HALT") return execution.halt(locate(error, nodes, at, above));
   const isNull = isNullable || execution.onError === "NULL";
-  // Errors with an unknown outcome are reported even above the limit.
+  // Errors that say `outcome: unknown` are reported even above the limit.
   if (execution.meter.countError() || hasOutcome(error)) {
     const located = locate(error, nodes, at, above);
     if (!execution.meter.countNames(located.path ?? [])) return;

@@ -14,7 +14,9 @@ export interface PendingPart {
   readonly label?: string;
 }
 
-/** A delivery of a part: the fields of the fragment or the next items of the list; neither if the part ends without further data. */
+/**
+ * A delivery of a part: the fields of the fragment, or the next items of the list. It has neither if the part ends without further data.
+ */
 export interface IncrementalResult {
   readonly part: PendingPart;
   /** Null when an error has made the object null. */
@@ -24,7 +26,7 @@ export interface IncrementalResult {
   /** Index of the first of the items. */
   readonly from?: number;
   readonly errors: GraphQLError[];
-  /** Pending parts that were found in this result and are delivered later. */
+  /** The pending parts within this result, which are delivered later. */
   readonly pending: PendingPart[];
   /** Whether this is the last delivery of the part. */
   isLast: boolean;
@@ -35,7 +37,7 @@ export interface IncrementalPayload {
   readonly hasNext: boolean;
 }
 
-/** The payloads after the initial result. They must be read to the end, or returned. */
+/** The payloads after the initial result. They must be read to the end, or `return` must be called. */
 export interface IncrementalPayloads {
   /** The pending parts of the initial result. */
   readonly pending: () => readonly PendingPart[];
@@ -64,7 +66,8 @@ export function openQueue(meter: Meter) {
     for (const part of next.pending) open.add(part);
     const last = delivered.at(-1);
     if (!last?.items || !next.items || last.part !== next.part) {
-      // The older format repeats the path and the label in each result. The names of the last result are counted when the part is created.
+      // The older format repeats the path and the label in each result. They are counted here for each result but the last, which is
+      // counted when the part is created.
       if (!next.isLast && !meter.countNames(next.part.path, next.part.label)) return;
       delivered.push(next);
     } else {
@@ -117,7 +120,10 @@ export function openQueue(meter: Meter) {
     payloads,
     deliver,
     isOpen: (part: PendingPart) => open.has(part),
-    /** Opens the queue with the pending parts of the initial result. `onBegin` begins the parts, once the initial result has been read. */
+    /**
+     * Opens the queue with the pending parts of the initial result. `onBegin` is called when the initial result has been read, and must
+     * start the parts.
+     */
     open: (parts: readonly PendingPart[], onBegin: () => void) => {
       first = parts;
       for (const part of parts) open.add(part);
@@ -132,7 +138,7 @@ export type PublicErrors = (part: {
   readonly data: unknown;
 }) => GraphQLError[];
 
-/** Converts the errors of payloads to errors that callers may see. Calls `onEnd` after the last payload, and when they are returned. */
+/** Converts the errors of payloads to errors that callers may see. Calls `onEnd` after the last payload, or when `return` is called. */
 export function withPublicErrors(
   payloads: IncrementalPayloads,
   convert: PublicErrors,

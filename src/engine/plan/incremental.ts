@@ -19,8 +19,8 @@ import type {
 } from "./types.ts";
 
 /*
- * Executes the parts that `@defer` and `@stream` leave out of the initial result. A part begins when the result that contains it is
- * complete, so that the reads of the containing result go first. No part begins below a null. A deferred fragment delivers all fields that
+ * Executes the parts that `@defer` and `@stream` leave out of the initial result. A part starts when the result that contains it is
+ * complete, so that the reads of the containing result go first. No part starts below a null. A deferred fragment delivers all fields that
  * it selects, including fields that were delivered before: clients merge them.
  */
 
@@ -35,7 +35,10 @@ const FIELDS_PER_PART = 4;
 /** Size of `{"id":"10","path":}` and the characters around it, in bytes. */
 const BYTES_PER_PART = 90;
 
-/** Memory of a part until the last part is delivered, counted as bytes of JSON: the execution of the part and its callbacks. */
+/**
+ * Memory of a part until the last part is delivered, in the unit of the memory budget. It consists of the execution of the part and its
+ * callbacks.
+ */
 const PENDING_PART_BYTES = 1_500;
 
 /** Maximum items of a list that are completed together. */
@@ -151,7 +154,7 @@ export function deliverIncrementally(
     const values: unknown[] = Array.from({ length: items.length }, () => null);
     // Safe: an array's items are keyed by their index.
     const slots = values as unknown as ResultSlots;
-    /** Functions that deliver completed items and return the next index, by the index of the first item. */
+    /** The completed groups, by the index of their first item. Each function delivers its group and returns the index after it. */
     const complete = new Map<number, () => number>();
     let next = from;
 

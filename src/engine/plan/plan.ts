@@ -53,18 +53,19 @@ export type Planner = (
 ) => Plan;
 
 /**
- * Creates the plan of an operation. Own code: executors traverse the document again for each request and wrap each value in promises;
- * graphql-jit takes longer to compile than most operations to run, and can run the wrong one of two operations.
+ * Creates the plan of an operation. Own code, because executors traverse the document again for each request and wrap each value in
+ * promises. And graphql-jit takes longer to compile an operation than most operations take to run, and can run the wrong one of two
+ * operations.
  */
 export const createPlan: Planner = (schema, document, operation, onCompiled, hideSuggestions) => {
   const fragments = fragmentsOf(document);
   const { conditions, hasIncremental } = directivesOf(document);
-  /** Root selections by combination of the variables of directives. */
+  /** Root selections, by the values of the variables in directives. */
   const roots = new Map<string, Selection>();
   const rootType = schema.getRootType(operation.operation);
 
   const rootFor = (variables: Variables, isIncremental: boolean): Selection => {
-    // Null is a third value of a condition, because its evaluation throws.
+    // Null must differ from true and false here, because evaluating a null condition throws.
     const combination =
       conditions.map((name) => String(variables[name])).join() + (isIncremental ? " later" : "");
     const compiled = roots.get(combination);
@@ -151,7 +152,7 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
   };
 };
 
-/** Maximum errors about variables. graphql-js writes the whole value into each message, from which it is removed again. */
+/** Maximum errors about variables. graphql-js writes the whole value into each message, and the gateway removes it again. */
 export const MAX_VARIABLE_ERRORS = 5;
 const NO_VARIABLES = { errors: undefined, coerced: {} };
 
@@ -184,7 +185,7 @@ function executeSerially(
   if (!field || container.isNulled) return endPending(whole);
   const execution: ExecutionContext = {
     ...whole,
-    // A command may change records whose objects were completed before.
+    // Each root field starts without completed objects, because a command may have changed their records.
     completed: new Map(),
     pending: 1,
     onEnd: () => executeSerially({ ...root, fields: rest }, data, container, whole),

@@ -15,16 +15,22 @@ export interface Selection {
   /** The fields that return a key of the object or of its record unchanged. */
   readonly plain: readonly PlainField[];
   readonly others: readonly PlannedField[];
-  /** Whether the objects are written in one loop. Objects of records are not, because their completed objects are reused. */
+  /**
+   * Whether the objects are written in one loop. Objects of records are not written this way, because completed objects of records are
+   * reused.
+   */
   readonly isPlain: boolean;
   /** Whether the objects are a `LoadedRecord`. */
   readonly isOfRecord: boolean;
-  /** Whether a completed object of a record is reused at other paths. Not with deferred fragments, because each path has parts of its own. */
+  /**
+   * Whether a completed object of a record is reused at other paths. An object with deferred fragments is not, because each path has its
+   * own parts.
+   */
   readonly isMemoizable: boolean;
   /** The fragments that are delivered later; none in most documents. */
   readonly deferred: readonly DeferredFragment[];
   readonly needs: SelectionNeeds;
-  /** Creates the object for the values, all of which are null. A response name may be `__proto__`. */
+  /** Creates an object with all slots null. It also works for the response name `__proto__`. */
   readonly createObject: () => ResultSlots;
 }
 
@@ -35,7 +41,7 @@ export interface DeferredFragment {
   readonly selection: () => Selection;
 }
 
-/** A field that returns a key of the object or of its record, of a type whose values are mostly written unchanged. */
+/** A field that returns a key of the object or of its record unchanged, with a type whose values usually need no serialization. */
 export interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isNullable"> {
   readonly property: string;
   readonly isPassThrough: (value: unknown) => boolean;
@@ -115,7 +121,7 @@ export interface ExecutionContext {
   readonly onError: ErrorBehavior;
   /** Ends the operation with one error and without data. */
   readonly halt: (error: GraphQLError) => void;
-  /** Completed objects by selection and record, because many objects of a page refer to the same record. */
+  /** Completed objects by selection and record. They are reused, because many objects of a page refer to the same record. */
   readonly completed: Map<Selection, Map<object, CompletedObject>>;
   /** Number of pending values, plus one until all root values have been started. */
   pending: number;
@@ -146,7 +152,7 @@ export interface StreamedItems {
 }
 
 export interface CompletedField extends Pick<ValuePosition, "coordinate" | "nodes"> {
-  /** Prefetches the selection of the field's objects where they are nullable. */
+  /** Prefetches the selection of the field's objects, in nullable positions only. */
   readonly prefetch: Prefetch | undefined;
 }
 

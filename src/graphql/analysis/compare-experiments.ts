@@ -13,10 +13,12 @@ import { type Column, columnsOf, type Row } from "./experiment-statistics.ts";
 
 /* The comparison of several experiments. */
 
-/** The values of runs for a name. `of` is the number of compared runs, some of which may lack a value. */
+/** The values that the compared runs have for one name. `of` is the number of compared runs, including runs without a value. */
 type Compared = ResultOf<typeof comparedIn>;
 
-/** A value for each of the compared runs, or `none`. `valueAt` receives the index among the runs with a value. */
+/**
+ * Returns a value for each of the compared runs: `none` for runs that lack one. `valueAt` receives the index among the runs with a value.
+ */
 function inAll<Each>({ rows, of }: Compared, none: Each, valueAt: (index: number) => Each): Each[] {
   const all = Array.from({ length: of }, () => none);
   for (const [index, row] of rows.entries()) all[row] = valueAt(index);
@@ -31,7 +33,7 @@ const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
       type: ["JSON"],
       nullable: { list: false, items: true },
       description: "Value of each experiment, in the order of `experiments`.",
-      // Runs without common names would have far more missing values than values.
+      // The full list is created only when it is selected: runs without common names have far more missing values than values.
       resolve: (compared) => inAll(compared, null, (index) => compared.values[index]),
     }),
     arePresent: t.booleanList({
@@ -99,7 +101,7 @@ const comparedIn = (
     return differs || !onlyDifferences ? { name, values, rows, of, differs } : null;
   });
 
-/** The kinds of the origin that are runs. */
+/** The kinds of run to which keys of the origin refer. */
 const KINDS: Readonly<Record<string, Kind>> = {
   experimentGroup: Group.kind,
   original: Experiment.kind,

@@ -10,12 +10,12 @@ import { finite } from "../types/series.ts";
 import { durationSeconds, phaseOf, type RunStatus, statusOf } from "../types/status.ts";
 import { medianOf, Moments, rankCorrelation } from "./statistics.ts";
 
-/* Statistics of a list of runs: the columns of its rows, and values that are computed from the columns in steps. */
+/* Statistics of a list of runs. Its rows are converted to columns, and the statistics are computed from the columns in steps. */
 
 /** An experiment as a row of the list. */
 export type Row = Partial<ExperimentRecord>;
 
-/** The keys of parameters and of metrics. */
+/** The keys of a record that contain parameters and metrics. */
 export type ColumnKey = "declarations" | "last_metric";
 
 /** The values that rows have for a name. */
@@ -26,17 +26,17 @@ export interface Column {
   readonly rows: readonly number[];
 }
 
-/** Memory of a column, and of each value of a column, counted as bytes of JSON. */
+/** Memory of a column, and of each value of a column, in the unit of the memory budget. */
 const BYTES = { column: 250, value: 14 };
 
-/** The columns of some rows, in order of their names. The rows are read once for all statistics. */
+/** The columns of some rows, sorted by name. The rows are processed once for all statistics. */
 export const columnsOf = (
   rows: readonly Row[],
   key: ColumnKey,
   context: Pick<Context, "memoized">,
 ): Promise<readonly Column[]> => context.memoized(rows, ["columns", key], () => makeColumns(rows, key));
 
-/** Takes time proportional to the number of values, however many names they have. */
+/** Takes time proportional to the number of values, no matter how many names they have. */
 function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Column[]> {
   const columns = new Map<string, { name: string; values: unknown[]; rows: number[] }>();
   for (const [index, row] of rows.entries())
@@ -52,7 +52,7 @@ function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Colu
   return yield* sorted([...columns.values()], byName);
 }
 
-/** Memory of one computed statistic, counted as bytes of JSON. */
+/** Memory of one computed statistic, in the unit of the memory budget. */
 const STATISTIC_BYTES = 100;
 
 /** Compares by count, largest first. The sort is stable, so equal counts keep their order. */
@@ -132,13 +132,13 @@ export const PROPERTIES = {
 
 type Property = keyof typeof PROPERTIES;
 
-/** A key by which runs are grouped: exactly one of the two. */
+/** A key by which runs are grouped. Exactly one of `property` and `parameter` is given. */
 export interface BreakdownKey {
   readonly property?: Property | null | undefined;
   readonly parameter?: string | null | undefined;
 }
 
-/** The values of a run by property. A run counts for each of its values, and under null without one. */
+/** The values of a run for each property. A run counts for each of its values. A run without a value counts under null. */
 const VALUES_OF: Readonly<Record<Property, (row: Row) => readonly unknown[]>> = {
   STATUS: ({ last_status }) => [statusOf(last_status)],
   PHASE: (row) => [phaseOf(row)],
@@ -162,10 +162,13 @@ export function* hasName(rows: readonly Row[], key: ColumnKey, name: string): St
 /** Maximum characters of JSON that are written between two pauses. */
 const CHARACTERS_PER_SLICE = 20_000;
 
-/** The runs with each combination of values, the most frequent first. */
+/** The runs with each combination of values, the most frequent combination first. */
 export function* breakdownOf(rows: readonly Row[], by: readonly BreakdownKey[]) {
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly records: Row[] }>();
-  /** The distinct values by their JSON. The number of a value identifies it in combinations, however long the value is. */
+  /**
+   * The number of each distinct value, by the JSON of the value. The number identifies the value in combinations, no matter how long the
+   * value is.
+   */
   const ordinals = new Map<string, number>();
   let [written, bytes] = [0, 0];
   const ordinalOf = (value: unknown): number => {
@@ -187,7 +190,7 @@ export function* breakdownOf(rows: readonly Row[], by: readonly BreakdownKey[]) 
       yield bytes;
       [written, bytes] = [0, 0];
     }
-    // Only tags can have several values per run.
+    // Only tags can have several values per run, so at most one key of the breakdown has several.
     const several = Math.max(
       0,
       choices.findIndex(({ length }) => length > 1),
@@ -214,13 +217,13 @@ export function* breakdownOf(rows: readonly Row[], by: readonly BreakdownKey[]) 
   });
 }
 
-/** A number, or a value that represents a number. */
+/** Converts a value to a finite number: true is 1, false is 0. Null for other values. */
 const numberOf = (value: unknown): number | null =>
   typeof value === "boolean" ? Number(value) : finite(value);
 
 const measured = (row: Row, metric: string): number | null => finite(valueAt(row.last_metric, metric));
 
-/** The correlations of a metric with each numeric parameter, the strongest first. */
+/** The correlations of a metric with each numeric parameter, the strongest correlation first. */
 export function* importanceOf(columns: readonly Column[], rows: readonly Row[], metric: string) {
   const measures: (number | null)[] = [];
   yield* forEach(rows, (row) => void measures.push(measured(row, metric)));
@@ -241,7 +244,7 @@ export function* importanceOf(columns: readonly Column[], rows: readonly Row[], 
   );
 }
 
-/** The index of the row with the smallest or largest value, the first of equal values; null when no row has a finite value. */
+/** The index of the row with the smallest or largest value; of equal values, the first. Null if no row has a finite value. */
 export function* bestOf(
   rows: readonly Row[],
   metric: string,

@@ -35,7 +35,7 @@ import {
   statusesOf,
 } from "./experiment-statistics.ts";
 
-/* Statistics of a list of experiments. Each is computed from the rows of the list when it is selected, in time slices. */
+/* Statistics of a list of experiments. A selected statistic is computed from the rows of the list, in time slices. */
 
 const MAX_SCAN = 10_000;
 
@@ -131,8 +131,8 @@ const STATISTICS_OF = {
 } as const;
 
 /**
- * Throws `InputError` for a name that no row has, because a misspelt name would look like one without values. Lists without rows have no
- * names, so any name is accepted.
+ * Throws `InputError` for a name that no row has. Otherwise a misspelt name would look like a name without values. For a list without rows,
+ * any name is accepted.
  */
 async function requireName(
   { records }: OfRuns,

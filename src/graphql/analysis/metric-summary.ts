@@ -29,7 +29,7 @@ const MetricSummary = objectType<Summary>("MetricSummary", "One metric over a wh
   mean: t.float(exposedOrNull("mean", "Mean of the finite values.")),
 }));
 
-/** Memory of a summary with its points, counted as bytes of JSON. */
+/** Memory of a summary with its points, in the unit of the memory budget. */
 const SUMMARY_BYTES = 300;
 
 const summariesOf = (columns: readonly SeriesColumn[]) =>

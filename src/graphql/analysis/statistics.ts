@@ -1,10 +1,13 @@
-/* Statistics of finite numbers. Own code: the needed functions fit on a page, and packages of statistics have many times their size. */
+/* Statistics of finite numbers. Own code, because the needed functions fit on one page, and statistics packages are many times larger. */
 
 /** Numbers above this are added in a larger unit, because their squares would be infinite. */
 const LARGE = 1e150;
 const UNIT = 2 ** 540;
 
-/** Count, mean, deviation and range of numbers, which are added one by one. Welford's method is exact even for numbers close together. */
+/**
+ * Count, mean, deviation and range of numbers that are added one by one. Uses Welford's method, which stays exact even if the numbers are
+ * close together.
+ */
 export class Moments {
   count = 0;
   min = Number.POSITIVE_INFINITY;
@@ -34,7 +37,7 @@ export class Moments {
     return this.count === 0 ? null : finiteOrNull(this.#mean * this.#unit);
   }
 
-  /** Standard deviation of a sample (divided by n - 1); null for fewer than two numbers, and if it is too large for a double. */
+  /** Standard deviation of a sample (divided by n - 1). Null for fewer than two numbers, or if it is too large for a double. */
   standardDeviation(): number | null {
     return this.count < 2 ? null : finiteOrNull(Math.sqrt(this.#squares / (this.count - 1)) * this.#unit);
   }
@@ -54,7 +57,7 @@ export function medianOf(values: readonly number[]): number | null {
   return finiteOrNull((lower + upper) / 2) ?? lower / 2 + upper / 2;
 }
 
-/** The rank of each number, from 1; equal numbers share the mean of their ranks. */
+/** The rank of each number, from 1. Equal numbers have the mean of their ranks. */
 function ranksOf(values: readonly number[]): Float64Array {
   const order = [...values.keys()].toSorted((one, other) => (values[one] ?? 0) - (values[other] ?? 0));
   const ranks = new Float64Array(values.length);
@@ -67,7 +70,7 @@ function ranksOf(values: readonly number[]): Float64Array {
   return ranks;
 }
 
-/** Spearman's rank correlation of pairs, -1 to 1; null for fewer than two pairs, and if one side is the same in all pairs. */
+/** Spearman's rank correlation of pairs, from -1 to 1. Null for fewer than two pairs, or if one side is the same in all pairs. */
 export function rankCorrelation(xs: readonly number[], ys: readonly number[]): number | null {
   const [ranksOfX, ranksOfY] = [ranksOf(xs), ranksOf(ys)];
   const mean = (xs.length + 1) / 2;

@@ -21,7 +21,7 @@ interface SchemaTypes {
   };
 }
 
-/** The schema builder. Fields are nullable by default; non-null is for values that the gateway guarantees. */
+/** The schema builder. Fields are nullable by default. Only values that the gateway guarantees are non-null. */
 export const builder = new SchemaBuilder<SchemaTypes>({});
 
 /** The builder's extended types, for helpers that accept a ref. */
@@ -41,7 +41,7 @@ export const arg = new InputFieldBuilder<PothosTypes, "Arg">(builder, "Arg");
 export const flag = (defaultValue: boolean, description: string) =>
   arg.boolean({ required: true, defaultValue, description });
 
-/** The promise about sets that can grow, in the description of every enum, interface and union. */
+/** The sentences about future additions, in the description of every enum, interface and union. */
 export const OPEN = {
   enum: "Values can be added in a minor release.",
   interface: "Types can be added in a minor release.",
@@ -86,7 +86,7 @@ export const exposed = <const Key extends string>(key: Key, description: string)
   resolve: <Value>(object: Readonly<Record<Key, Value>>): Value => object[key],
 });
 
-/** A field that returns a property of its object unchanged, which may be null or absent. */
+/** A field that returns a property of its object unchanged. The property may be null or absent. */
 export const exposedOrNull = <const Key extends string>(key: Key, description: string) => ({
   description,
   extensions: { property: key } satisfies FieldExtensions,

@@ -15,25 +15,22 @@ import {
 } from "./builder.ts";
 import type { Context } from "./context.ts";
 
-/*
- * Relay connections. Own code instead of Pothos' Relay plugin, which defines its own `Node` and global ids; both have another
- * meaning here.
- */
+/* Relay connections. Own code, because Pothos' Relay plugin defines its own `Node` and global ids, and both have another meaning here. */
 
-/** A page of a list. Cursors are created when they are selected, because a page has hundreds. */
+/** A page of a list. Cursors are created only when they are selected, because a page has hundreds. */
 export interface Connection<Node> extends Omit<Slice<unknown>, "items"> {
   readonly nodes: LazyList<Node>;
   /** Reads the list from its beginning, up to `most` items. Absent for lists without statistics. */
   readonly readAll?: (most: number) => Promise<WholeList<Node>>;
 }
 
-/** A whole list: its records, and a function that creates nodes, because only a few records become nodes. */
+/** A whole list: its records, and a function that creates the node of a record. Only a few records become nodes. */
 export interface WholeList<Node, Item extends object = object> {
   readonly records: readonly Item[];
   readonly nodeAt: (index: number) => Node | null;
   /** Number of rows that were read, including those that do not match. */
   readonly scannedRows: number;
-  /** Length of the list by the service's count; null if it is unknown. */
+  /** Length of the list according to the service's count; null if it is unknown. */
   readonly total: number | null;
   readonly isComplete: boolean;
 }
@@ -136,7 +133,10 @@ export type PageArgs = InputShapeFromFields<typeof offsetArgs>;
 /** Maximum offset. No list is that long. */
 const MAX_OFFSET = 999_999_999;
 
-/** Converts the arguments to the request for a slice. Throws `InputError`, and `GatewayError` for an offset if the server has none. */
+/**
+ * Converts the arguments to the request for a slice. Throws `InputError`, and `GatewayError` for an offset if the server does not support
+ * offsets.
+ */
 export function sliceRequest(
   { first = null, after = null, offset = null }: PageArgs,
   { gateway, session }: Pick<Context, "gateway" | "session">,
@@ -171,7 +171,7 @@ export const bothWaysArgs = {
   before: arg.string({ description: "Cursor before which the page ends. Only with `last`." }),
 };
 
-/** Reads a page from either end. Throws `InputError` for arguments of both ends. */
+/** Reads a page from either end. Throws `InputError` if arguments of both ends are given. */
 export async function readBothWays<At, Item, Node>(
   list: List<At, Item>,
   { last, before = null, ...args }: InputShapeFromFields<typeof bothWaysArgs>,

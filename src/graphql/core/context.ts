@@ -26,11 +26,11 @@ export interface Context extends TracedContext {
   readonly gateway: GatewayDetails;
   /** Root of the download URLs, without a trailing slash. */
   readonly publicUrl: string;
-  /** Whether selections are prefetched. Tests switch it off to compare. */
+  /** Whether selections are prefetched. Tests switch prefetching off to compare results. */
   readonly lookAhead: boolean;
   /** Called when a link costs no upstream request; null without a trace. */
   readonly onFree: (() => void) | null;
-  /** Called for rows that the gateway compares for some arguments; null without a trace. */
+  /** Called when the gateway itself compares rows, with the arguments that require it; null without a trace. */
   readonly onScan: ((compared: readonly string[], rows: number) => void) | null;
   readonly at: ((path: ResponsePath) => Context) | null;
   /** Runs long work in time slices, fairly among callers. Never resolves when the operation is stopped. */
@@ -45,7 +45,7 @@ export interface Context extends TracedContext {
   ) => Promise<Result>;
 }
 
-/** The context in which a subscription begins. Each event is executed in a context of its own. */
+/** The context in which a subscription begins. Each event is executed in its own context. */
 export interface StreamContext extends Context {
   readonly live: CallerLive;
 }

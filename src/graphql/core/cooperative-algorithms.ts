@@ -49,7 +49,7 @@ function* mergedOf<Item extends object | string>(
   return merged.concat(other.slice(second));
 }
 
-/** The first items in an order, at most `most`. */
+/** The first items in sorted order, at most `most` of them. */
 export function* firstOf<Item>(items: Iterable<Item>, most: number, compare: Compare<Item>): Steps<Item[]> {
   let first: Item[] = [];
   yield* forEach(items, (item) => {
@@ -58,14 +58,14 @@ export function* firstOf<Item>(items: Iterable<Item>, most: number, compare: Com
   return first.toSorted(compare).slice(0, most);
 }
 
-/** The values of two lists or objects that are compared, side by side. */
+/** Two lists of values that are compared pair by pair. */
 interface Pairs {
   readonly ones: readonly unknown[];
   readonly others: readonly unknown[];
   next: number;
 }
 
-/** The pairs of values of two lists, or of two objects with the same keys; null for others. */
+/** The pairs of values of two lists of equal length, or of two objects with the same keys; otherwise null. */
 function pairsOf(one: unknown, other: unknown): Pairs | null {
   if (typeof one !== "object" || typeof other !== "object" || !one || !other) return null;
   if (Object.getPrototypeOf(one) !== Object.getPrototypeOf(other)) return null;
@@ -81,7 +81,7 @@ function pairsOf(one: unknown, other: unknown): Pairs | null {
 /** Whether two scalars are equal. 0 equals -0, and NaN equals NaN. */
 export const isSameScalar = (one: unknown, other: unknown): boolean => one === other || Object.is(one, other);
 
-/** Whether two values of JSON are equal, whatever the order of their keys. */
+/** Whether two JSON values are equal. The order of keys does not matter. */
 export function* isEqual(one: unknown, other: unknown): Steps<boolean> {
   const open: Pairs[] = [{ ones: [one], others: [other], next: 0 }];
   for (let [last, compared] = [open.at(-1), 0]; last; last = open.at(-1)) {
@@ -97,7 +97,10 @@ export function* isEqual(one: unknown, other: unknown): Steps<boolean> {
   return true;
 }
 
-/** A value of JSON as a string: a string unchanged, any other value as JSON. A long value is written once for all fields that show it. */
+/**
+ * Formats a JSON value as a string: a string unchanged, any other value as JSON. A nested value is formatted once for all fields that show
+ * it.
+ */
 export const textOf = (value: unknown, context: Pick<Context, "memoized">): string | Promise<string> => {
   if (typeof value === "string") return value;
   return isNested(value) ? context.memoized(value, ["text"], () => jsonOf(value)) : JSON.stringify(value);

@@ -27,7 +27,7 @@ type Resolver = (
 /** Maximum total length of the cached references to one kind, in characters. */
 const REMEMBERED_CHARACTERS = 50_000;
 
-/** Resolves references to a kind. Resources are cached, because the rows of a list repeat a few references, whose resources are equal. */
+/** Returns a function that resolves references to a kind. It caches the resources, because the rows of a list repeat a few references. */
 function referenceTo(target: Kind, key: string): FromRecord {
   const known = new LRUCache<string, Resource>({ maxSize: REMEMBERED_CHARACTERS });
   return ({ [key]: reference }) => {
@@ -55,7 +55,7 @@ const fromRecord =
   (keys: readonly string[], compute: FromRecord): Resolver =>
   (resource, args, context) => {
     if (isLoaded(resource, keys, context.server)) return compute(resource.loaded, resource, args, context);
-    // In the trace, the read belongs to the path of the object, not to the path of the field.
+    // In the trace, the read is attributed to the path of the object, not to the path of the field.
     const above = context.path?.parent;
     const { session } = (above && context.at?.(above)) ?? context;
     return load(resource, keys, session).then(
@@ -136,7 +136,7 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
       compute: (resource: From, args: Args, context: Context) => Out,
     ) => ({ nullable: false as const, description, ...from<Out, Args>({}, compute as unknown as Resolver) }),
 
-    /** A resource to which a key of the record refers. Fields that follow from the reference cause no request. */
+    /** A resource to which a key of the record refers. Fields whose values follow from the reference cause no request. */
     reference: <To extends object, ToAt extends Address>(
       key: keyof R & string,
       target: ResourceRef<To, ToAt>,
@@ -151,8 +151,8 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
     }),
 
     /**
-     * A value with reads of its own that need only the address. The engine starts them together with the read of the record. `proves`:
-     * whether a result shows that the resource exists; by default every result does.
+     * A value with its own reads, which need only the address. The engine starts them together with the read of the record. `proves`:
+     * whether a result proves that the resource exists; by default every result does.
      */
     child: <Out, Args>(
       description: string,
@@ -161,7 +161,7 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
     ) => {
       const startChild: typeof start = (resource, ...given) => {
         const read = start(resource, ...given);
-        // Safe: fields with reads of their own are nullable.
+        // Safe: fields with their own reads are nullable.
         return resource.kind.mayBeHidden ? read.catch(nullIfNotFound as () => Out) : read;
       };
       return { description, ...from<Out, Args>({ child: { start: startChild, proves } }, startedByEngine) };

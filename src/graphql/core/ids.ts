@@ -18,8 +18,8 @@ import type { ResourceRef } from "./fields.ts";
 import type { ChildOf } from "./refs.ts";
 
 /*
- * Global ids: base64url of `Kind:parameter/parameter`. An id contains the address of the resource, which upstream requests need and which
- * follows from a reference alone. Ids grant no access.
+ * Global ids: base64url of `Kind:parameter/parameter`. An id contains the address of the resource. Upstream requests need only this
+ * address, and it can be derived from a reference without a request. Ids grant no access.
  */
 
 /** The path parameters of a resource, in the order of its global id. */
@@ -39,7 +39,10 @@ const MAX_GLOBAL_ID_LENGTH = 1_000;
 
 const decoded = (id: string): string => (id.length > MAX_GLOBAL_ID_LENGTH ? "" : fromBase64url(id));
 
-/** Decodes a global id to its resource, of any kind or of the expected kinds. Throws `InputError`, with an example of an expected name. */
+/**
+ * Decodes a global id to its resource, of any kind or of the expected kinds. Throws `InputError`, whose message has an example of an
+ * expected name.
+ */
 export function decodeId(
   argument: string,
   id: string,
@@ -60,7 +63,7 @@ export function decodeId(
 
 function notAnId(argument: string, id: string, expected: readonly Kind[]): InputError {
   const examples = expected.flatMap(({ exampleName }) => exampleName ?? []);
-  // The message names up to two forms; of more forms only the first.
+  // The message has up to two examples. If there are more, it has only the first.
   const example = (examples.length > 2 ? examples.slice(0, 1) : examples).join(" or ");
   return new InputError(
     `${argument}: expected a global id${example && ` or a name such as ${example}`}, got ${quote(id)}`,
@@ -68,7 +71,7 @@ function notAnId(argument: string, id: string, expected: readonly Kind[]): Input
 }
 
 /**
- * Decodes the number of a record below a resource from the global id of the record, such as a `MetricRecord`. Returns null when the string is
+ * Decodes the global id of a record below a resource, such as a `MetricRecord`, to the number of the record. Returns null if the string is
  * not such an id. Throws `InputError` when the id belongs to another resource.
  */
 export function recordIdIn(typeName: string, id: string, parent: Resource): number | null {
@@ -82,7 +85,7 @@ export function recordIdIn(typeName: string, id: string, parent: Resource): numb
 
 const a = (noun: string): string => `${/^[AEIO]/u.test(noun) ? "an" : "a"} ${noun}`;
 
-/** The possible kinds of an argument, and the noun for one of them in messages. */
+/** The possible kinds of an argument. `one`: the noun for one of them in messages. */
 export interface Candidates {
   readonly kinds: readonly Kind[];
   readonly one: string;
@@ -99,7 +102,7 @@ export function resolveId<R extends object, At extends Address>(
   return decodeId(argument, id, { kinds: [kind], one: kind.name }) as Resource<R, At>;
 }
 
-/** Resolves a global id, or a name of a kind whose names need no dot. Throws `InputError`. */
+/** Resolves a global id or a name, for a kind whose names need no dot. Throws `InputError`. */
 export function resolveIdOrName<R extends object, At extends Address>(
   kind: Kind<R, At>,
   argument: string,
@@ -113,7 +116,7 @@ export function resolveIdOrName<R extends object, At extends Address>(
 
 /**
  * Resolves a name from the caller to a resource of one kind. Only the address is taken from the name. If the name contains more than the
- * address, such as a group, the record must be read and must have this name: a record with another name counts as not found. Throws
+ * address, such as a group, the record must be read and must have exactly this name. A record with another name counts as not found. Throws
  * `InputError`.
  */
 export function resolveName<R extends object, At extends Address>(
@@ -128,7 +131,7 @@ export function resolveName<R extends object, At extends Address>(
   return toResource(saysMore && kind.nameField === "uniqueName" ? withName(kind, name) : kind, address);
 }
 
-/** The kind of a resource whose record must have the name that a caller has given. */
+/** A copy of a kind that also verifies that the record has the name which the caller has given. */
 function withName<R extends object, At extends Address>(kind: Kind<R, At>, name: string): Kind<R, At> {
   return {
     ...kind,
@@ -142,10 +145,13 @@ function withName<R extends object, At extends Address>(kind: Kind<R, At>, name:
   };
 }
 
-/** The name of an experiment's job without the number of its group, which callers may leave out. */
+/** The name of an experiment's job without the number of the group, which callers may omit. */
 const withoutGroup = (name: string): string => name.split(".").toSpliced(2, 1).join(".");
 
-/** Resolves an id to its possible resources, at least one, each of another kind. There are two if two kinds can have the name. */
+/**
+ * Resolves an id to its possible resources, each of a different kind. There is at least one, and there are two if two kinds can have the
+ * name.
+ */
 function resolveAll(
   candidates: Candidates,
   argument: string,
@@ -165,7 +171,9 @@ const referenceOf = ({ kind, address }: Resource): string => kind.formatReferenc
 
 const eitherOf = (found: readonly Resource[]): string => found.map(referenceOf).join(" or ");
 
-/** Finds a resource of some kinds by global id or name. Throws `InputError`, including for a name that two kinds can have. */
+/**
+ * Resolves a global id or name to a resource of one of several kinds. Throws `InputError`, including for a name that two kinds can have.
+ */
 export function resolveIdAmong(candidates: Candidates, argument: string, id: string): Resource {
   const found = resolveAll(candidates, argument, id);
   if (found.length === 1) return found[0];
@@ -203,7 +211,7 @@ async function findExisting(
   return existing;
 }
 
-/** The reference of a run in a record; the name itself if it cannot be parsed. */
+/** Converts the name of a run in a record to its reference. Returns the name itself if it cannot be parsed. */
 export function referenceIn(kind: Kind, name: string): string {
   const address = kind.parseName(name);
   return address ? kind.formatReference(address) : name;
@@ -211,7 +219,7 @@ export function referenceIn(kind: Kind, name: string): string {
 
 export const ALL: Candidates = { kinds: Object.values<Kind>(kinds), one: "object" };
 
-/** A parent of lists of runs: a project, or a group of experiments. */
+/** The parent of a list of runs: a project, or a group of experiments. */
 export interface RunsParent {
   readonly address: ProjectAddress;
   readonly group: RunAddress | null;
@@ -289,7 +297,7 @@ export const lookUp = <R extends object, At extends Address>(
     requireVerification(resolveId(target.kind, "id", id)),
 });
 
-/** The fields `id` and `internalId` of a record below a resource, which has no name or endpoint of its own. */
+/** The fields `id` and `internalId` of a record below a resource. Such a record has no name and no endpoint of its own. */
 export const entryIds = <Parent extends Resource>(
   t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, ChildOf<Parent, { readonly id: number }>>,
   type: string,

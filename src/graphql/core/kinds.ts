@@ -20,13 +20,13 @@ import { readStep } from "../../rest/session/page-reader.ts";
 import type { Kind } from "./resource.ts";
 
 /*
- * The table of all kinds. Shared code reads the row of a kind and hardly ever branches on the kind itself. The kinds of run are created from
- * their rows in `rest/api/kinds.ts`.
+ * The table of all kinds. Shared code uses the row of a kind, and hardly ever branches on the kind itself. The kinds of run are created
+ * from their rows in `rest/api/kinds.ts`.
  */
 
 /**
- * Reads the item of a list instead of a record whose read fails on the server: release 0.4 crashes at an experiment whose latest metric is
- * the string "NaN". Throws the error of the record if the server has no such list, or if the list does not contain the item.
+ * Reads a list item in place of a record that the server cannot return: release 0.4 crashes on an experiment whose latest metric is the
+ * string "NaN". Throws the error of the record if the server has no such list, or if the list lacks the item.
  */
 async function rowInstead<R extends records.RunnableRecord>(
   batch: BatchRule,
@@ -65,7 +65,7 @@ const toKind = <R extends records.RunnableRecord>(run: RunKind<R>): Kind<R, RunA
       // Safe: every R extends `RunnableRecord`.
       return (uniqueName === null ? {} : { unique_name: uniqueName }) as Partial<R>;
     },
-    // With `id` loaded the record is a list item that lacks a key, so the whole record is read.
+    // If `id` is loaded, the resource is a list item that lacks a key, so the whole record is read.
     fetch: ({ address, loaded }, keys, session) => {
       if ("id" in loaded) return session.read(endpoints.read, address);
       const record = session.read(endpoints.read, address, { part: { at: address, keys } });
@@ -204,7 +204,10 @@ const User: Kind<UserDetails, UserAddress> = {
   },
 };
 
-/** The kind of the caller's own user. Its name may be cached, so the record must confirm that the token still belongs to this user. */
+/**
+ * The kind of the caller's own user. The name may come from the cache, so the record must confirm that the token still belongs to this
+ * user.
+ */
 export const viewer: typeof User = {
   ...User,
   verifiedBy: "record",
@@ -217,7 +220,7 @@ export const viewer: typeof User = {
 
 const summaries = new WeakMap<readonly records.NodeRecord[], ReadonlyMap<string, records.NodeRecord>>();
 
-/** The machines of a cluster by their names, created once per response. If two machines have the same name, the first one counts. */
+/** The machines of a cluster by name. The map is created once per response. If two machines have the same name, the first one counts. */
 function summariesIn(nodes: readonly records.NodeRecord[]): ReadonlyMap<string, records.NodeRecord> {
   const known = summaries.get(nodes) ?? new Map(nodes.toReversed().map((node) => [node.name, node]));
   summaries.set(nodes, known);
@@ -225,8 +228,8 @@ function summariesIn(nodes: readonly records.NodeRecord[]): ReadonlyMap<string, 
 }
 
 /**
- * The service addresses a machine by sequence number but refers to it by name. The record is therefore fetched in two steps: the summary
- * from the cluster, then the details.
+ * The service has the details of a machine under its sequence number, but refers to machines by name. The record is therefore fetched in
+ * two steps: first the summary in the cluster, then the details.
  */
 const Node: Kind<records.NodeRecord, { readonly name: string }> = {
   name: "Node",

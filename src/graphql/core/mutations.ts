@@ -32,8 +32,8 @@ import {
 } from "./resource.ts";
 
 /*
- * Mutations that send one command for one record. The payload type follows from the kind of the record. The payload contains the record,
- * which is read again after the command when more than its address is selected.
+ * Mutations that send one command for one record. The kind of the record determines the payload type. The payload contains the record,
+ * which is read again after the command if more than its address is selected.
  */
 
 type Payload<R extends object, At extends Address> = ObjectRef<PothosTypes, Resource<R, At>>;
@@ -64,7 +64,8 @@ export const DeletePayload = builder.objectRef<Resource>("DeletePayload").implem
 
 /**
  * Resolves the target of a command. If the name contains more than the address, the record is read first. The service finds an experiment
- * by its own number alone, so a typing error in the number of its group would send the command to another run. Throws `InputError`.
+ * by its own number alone, so without this read a wrong number of the group would go unnoticed, and the command could reach another run
+ * than intended. Throws `InputError`.
  */
 export async function targetOf<R extends object, At extends Address>(
   kind: Kind<R, At>,
@@ -97,9 +98,9 @@ export function sendFor<R extends object, At extends Address, Answer>(
 interface Row<R extends object, At extends Address, Answer> {
   readonly target: ResourceRef<R, At>;
   readonly description: string;
-  /** The payload; by default that of the kind. */
+  /** The payload type; by default the payload type of the kind. */
   readonly type?: typeof DeletePayload;
-  /** The resource of the payload; by default that of the command. */
+  /** Returns the resource of the payload; by default the resource of the command. */
   readonly resultOf?: (source: Resource<R, At>, answer: Answer) => Resource<R, At>;
 }
 
@@ -117,21 +118,21 @@ export function command<R extends object, At extends Address, Answer>(
     args: withId(target),
     resolve: async (_, { id }, context) => {
       const source = await targetOf(target.kind, id, context);
-      // Safe: the response is null only if a bookmark is missing, and the commands of bookmarks have no response.
+      // Safe: the response is null only if a bookmark is missing, and commands for bookmarks have no response.
       return resultOf(source, (await sendFor(source, endpoint, context)) as Answer);
     },
   });
 }
 
-/** The new record that the service returns. It lacks some keys, which are read when they are selected. */
+/** The resource of a new record that the service has returned. It lacks some keys, which are read when they are selected. */
 export const cloned = <R extends { readonly id: number }>(
   { kind, address }: Resource<R, RunAddress>,
   record: R,
 ): Resource<R, RunAddress> => toResource(kind, { ...address, id: `${record.id}` }, record);
 
 /**
- * Reads the selected keys of a record before a command that hides it. Afterwards the record is not read again. If the read fails, the resource
- * is returned unchanged, and the command itself shows the failure.
+ * Reads the selected keys of a record before a command that hides the record. The record is not read again after the command. If the read
+ * fails, resolves with the unchanged resource: the command itself then shows the failure.
  */
 export async function readBefore<R extends object, At extends Address>(
   source: Resource<R, At>,
@@ -163,7 +164,7 @@ export async function requireUuid(
   expected: string,
   { session }: Pick<Context, "session">,
 ): Promise<void> {
-  // Cached responses of other operations may be those of an earlier record with the same name.
+  // Cached responses of other operations may belong to an earlier record with the same name.
   session.endSharing();
   const { uuid } = await load(source, ["uuid"], session);
   if (uuid == null) throw unusable("uuid");
@@ -172,7 +173,10 @@ export async function requireUuid(
   throw new GatewayError("CONFLICT", `ifUuid: expected ${quote(uuid)}, the uuid of ${name}, got ${given}`);
 }
 
-/** A record after a command that hides it, or shows it again after some time. Values that the service does not find are null. */
+/**
+ * A record after a command that hides it, or that makes it visible again only after some time. Values that the service does not find are
+ * null.
+ */
 export function hidden<R extends object, At extends Address>(
   { kind, address, loaded }: Resource<R, At>,
   known: Partial<R>,
@@ -182,7 +186,10 @@ export function hidden<R extends object, At extends Address>(
   return toResource({ ...kind, mayBeHidden: true, fetch }, address, { ...loaded, ...known });
 }
 
-/** Loads keys of a record after a command that hides it. Returns null if the service does not find it, because some fields cannot be null. */
+/**
+ * Loads keys of a record after a command that hides it. Resolves with null if the service does not find the record, because some of its
+ * fields cannot be null.
+ */
 export async function ifShown<R extends object, At extends Address>(
   source: Resource<R, At>,
   known: Partial<R>,

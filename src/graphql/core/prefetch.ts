@@ -6,8 +6,8 @@ import { Entity } from "./refs.ts";
 import { fetchMore, isLoaded, type Resource } from "./resource.ts";
 
 /*
- * Prefetches the selection of every field that returns a resource: the record of the resource, and in parallel the reads that need only its
- * address. Resolvers return resources, whatever is selected of them.
+ * Prefetches the selection of every field that returns a resource: the record of the resource and, in parallel, the reads that need only
+ * its address. The resolvers of such fields just return resources, no matter what is selected of them.
  */
 
 const isEntity = ({ name }: { readonly name: string }) => name === Entity.name;
@@ -35,10 +35,10 @@ const NO_NEEDS: SelectionNeeds = { keys: [], children: [] };
  * Loads the selected keys and children of a resource.
  *
  * A resource to which a record or a federation router refers needs no read if the address is enough. If the resource does not exist, it is
- * null with one error; on other failures only the fields that need the record fail.
+ * null with one error. On any other failure, only the fields that need the record fail.
  *
- * A resource that the caller has named must be verified: by its record, even if no key of the record is selected, or by its children. On any
- * failure the resource is null with one error. A resource of a kind that not every server can verify is loaded like a reference.
+ * A resource that the caller has named must be verified: by its record, even if no key of the record is selected, or by its children. On
+ * any failure the resource is null with one error. A resource of a kind that not every server can verify is loaded like a reference.
  */
 function loadSelected(
   resource: Resource,
@@ -58,7 +58,8 @@ function loadSelected(
   }
   const wanted: Wanted = { resource, context, variables };
   if (!mustVerify || !isEnough || kind.verifiedBy === "record") return fetchWanted(wanted, needs, mustVerify);
-  // If the selection needs no read, deferred reads verify the resource, so that no request is sent only for the verification.
+  // If the selection needs no read, the reads of deferred fragments verify the resource, so that no request is sent just for the
+  // verification.
   const later = needs.children.length === 0 ? needs.deferred?.() : undefined;
   const proofs = later && isLoaded(resource, later.keys, server) ? later : needs;
   return isUnprovenAfter(startAll(wanted, proofs)).then((isUnproven) =>

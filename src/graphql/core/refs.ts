@@ -9,8 +9,8 @@ import type { Address, Kind, Resource } from "./resource.ts";
 import { kinds } from "./kinds.ts";
 
 /*
- * Refs of the types that several modules use. The refs are declared here and implemented in the modules of their types, so that these modules
- * never import each other.
+ * Refs of the types that several modules use. They are declared here and implemented in the modules of the types, so that these modules
+ * need not import each other.
  */
 
 const refOf = <R extends object, At extends Address>(kind: Kind<R, At>) =>
@@ -43,7 +43,7 @@ export const Trackable = builder.interfaceRef<Resource<records.TrackedRecord>>("
 export const Run = builder.interfaceRef<Resource<records.RunnableRecord>>("Run");
 export const Loggable = builder.interfaceRef<Resource>("Loggable");
 
-/** Implements the type of a kind. The interfaces follow from the properties of the kind. */
+/** Implements the type of a kind. The properties of the kind determine the interfaces of the type. */
 export const resourceType = <R extends object, At extends Address>(
   ref: ResourceRef<R, At>,
   description: string,

@@ -11,47 +11,47 @@ import type { Session } from "../../rest/session/session.ts";
 export type Address = Readonly<Record<string, string>>;
 
 /**
- * A kind of resource, as shared code needs it. Members that take `At` are methods, which are bivariant, so that code with a resource of any
- * kind can pass the address of the resource to its kind.
+ * The properties of a kind of resource that shared code needs. Members that take `At` are declared as methods, whose parameters are
+ * bivariant, so that code can pass the address of any resource to the kind of that resource.
  */
 export interface Kind<out R extends object = object, At extends Address = Address> {
   readonly name: string;
   /** An example name for descriptions and messages; null for kinds without names. */
   readonly exampleName: string | null;
-  /** The field with the name of the resource, which is a federation key besides `id`; null for kinds without names. */
+  /** The field with the name of the resource, which is a federation key in addition to `id`; null for kinds without names. */
   readonly nameField: "uniqueName" | "username" | "name" | null;
   /** The row of the kind in the table of runs; absent for other kinds. */
   readonly run?: RunKind;
-  /** Whether the service may hide the record: then values that the service does not find are null without an error. */
+  /** Whether the service may hide the record. If so, values that the service does not find are null without an error. */
   readonly mayBeHidden?: boolean;
   /** The name of the records in profiles; absent for kinds whose records are the same on all servers. */
   readonly record?: string;
   /**
-   * The reads that verify that a resource exists: only the read of its record, or also the reads below it (`parts`). Null if not every server
-   * can verify the resource.
+   * The reads that verify that a resource exists. `record`: only the read of its record. `parts`: also the reads of its children. Null if
+   * not every server can verify the resource.
    */
   readonly verifiedBy: "record" | "parts" | null;
   /** The names of the path parameters, in the order of the global id. */
   readonly parameters: readonly string[];
   /** Parses a dotted name, or a name in other records. Returns null when the string is not a name of this kind. */
   parseName(text: string): At | null;
-  /** Formats a dotted name, which is used if the service's own name is not loaded. */
+  /** Formats a dotted name. It is used if the name is not loaded from the service. */
   formatName(address: At): string;
-  /** Formats the name with the kind in it, which no other kind can have: `ada.mnist.experiments.42`. */
+  /** Formats the name that contains the kind, so that no other kind can have it: `ada.mnist.experiments.42`. */
   formatReference(address: At): string;
-  /** Keys of the record that follow from the address, and from `reference`, the service's own name of the record, if known. */
+  /** The values of the record that follow from the address and, if known, from `reference`, the name that the service gives the record. */
   fromAddress(address: At, reference: string | null): Partial<R>;
   /**
-   * Fetches the next part of the record, to load these keys. For most kinds the part is the whole record. A part may lack some of the keys,
-   * which the next fetch returns.
+   * Fetches the next part of the record, in order to load these keys. For most kinds, the part is the whole record. If the part lacks some
+   * of the keys, the next fetch returns them.
    */
   fetch(resource: Resource<R, At>, keys: readonly PropertyKey[], session: Session): Promise<Partial<R>>;
-  /** The status history, of kinds that run. */
+  /** The endpoint of the status history; absent for kinds that do not run. */
   readonly statuses?: Get<At, Page<StatusRecord>> | undefined;
   readonly logs?: Get<At, undefined> | undefined;
   /** The output files as an archive. */
   readonly outputs?: Get<At, undefined> | undefined;
-  /** A folder of the output files (`outputFolder`), and a single file (`files`). */
+  /** A folder of the output files. `files`: a single file. */
   readonly outputFolder?: Get<At, OutputFolderRecord> | undefined;
   readonly files?: Get<At, undefined> | undefined;
 }
@@ -86,7 +86,7 @@ export const toResource = <R extends object, At extends Address>(
   needsVerification: false,
 });
 
-/** Marks a resource that a caller has named: a read must verify that it exists. It is null with an error if it does not. */
+/** Marks a resource that a caller has named, so that a read verifies that it exists. If it does not, the resource is null with an error. */
 export const requireVerification = <Of extends Resource>(resource: Of): Of => ({
   ...resource,
   needsVerification: true,
@@ -112,7 +112,7 @@ export function resolveReference<R extends object, At extends Address>(
   return { kind, address, loaded, reference, listedIn: null, needsVerification: false };
 }
 
-/** Whether these keys need no fetch, because they are loaded or no record of this server has them. */
+/** Whether these keys need no fetch: each is loaded, or no record of this server has it. */
 export function isLoaded(
   { kind: { record }, loaded }: Pick<Resource, "kind" | "loaded">,
   keys: readonly PropertyKey[],
@@ -129,9 +129,9 @@ function withDefaults<R extends object>(loaded: Partial<R>, defaults: Partial<R>
 }
 
 /**
- * Fetches the next part of the record, to load these keys. Keys that are already loaded keep their values. If the fetch succeeds, the result
- * no longer needs verification. If it fails, the promise is rejected with `mustVerify`, or when the service does not find the record.
- * Otherwise the resource is returned unchanged, and its fields load the record again and share the failure.
+ * Fetches the next part of the record, in order to load these keys. Keys that are already loaded keep their values. If the fetch succeeds,
+ * the result no longer needs verification. If it fails, rejects if `mustVerify` is set or the service does not find the record. On any
+ * other failure, resolves with the unchanged resource: its fields then load the record again and share the failure.
  */
 export const fetchMore = <R extends object, At extends Address>(
   resource: Resource<R, At>,
@@ -158,11 +158,11 @@ export const fetchMore = <R extends object, At extends Address>(
     },
   );
 
-/** Resolves with null if a read of a part of a resource, such as its log, finds nothing. Rejects when the resource itself is not found. */
+/** Resolves with null if a read of part of a resource, such as its log, finds nothing. Rejects if the resource itself is not found. */
 export const nullIfMissing = <Part>(resource: Resource, read: Promise<Part>, session: Session) =>
   read.catch(async (error: unknown) => {
     nullIfNotFound(error);
-    // Reading the record shows whether the part is missing or the record.
+    // Reading the record shows whether only the part is missing, or the whole record.
     await fetchMore(resource, [], session);
     return null;
   });
@@ -172,7 +172,7 @@ export function nullIfNotFound(error: unknown): null {
   throw error;
 }
 
-/** Merges a fetched record with the loaded keys. Copies nothing in the usual case of equal values. */
+/** Merges a fetched record with the loaded keys. In the usual case of equal values, copies nothing. */
 function withLoaded<R extends object>(more: Partial<R>, loaded: Partial<R>): Partial<R> {
   for (const key in loaded) if (!(key in more) || more[key] !== loaded[key]) return { ...more, ...loaded };
   return more;

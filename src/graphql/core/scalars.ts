@@ -45,7 +45,7 @@ const notKept = (got: string, path = "", nodes: ValueNode | null = null) =>
     { nodes },
   );
 
-/** Rejects a number by its literal: `1e22` is accepted, because it has few digits. */
+/** Rejects a literal of a number that would lose precision. `1e22` is accepted, because it has few digits. */
 function checkWritten(node: Extract<ValueNode, { readonly value: string }>): void {
   const number = Number(node.value);
   const isLong = /\d{16}/.test(node.value.replace(".", "")) || !Number.isFinite(number);

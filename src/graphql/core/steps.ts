@@ -1,7 +1,10 @@
-/** A long computation in steps. A step may yield the memory that it has allocated for the result, counted as bytes of JSON. */
+/**
+ * A long computation in steps. A step may yield the memory that it has allocated for the result, in the unit of the memory budget
+ * (`memory-budget.ts`).
+ */
 export type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
-/** Number of items, and bytes of their results, between two pauses. */
+/** Maximum number of items between two pauses. `BYTES_PER_SLICE`: maximum bytes of their results. */
 const ITEM_STRIDE = 500;
 const BYTES_PER_SLICE = 20_000;
 

@@ -10,9 +10,12 @@ const rootsOf = (schema: GraphQLSchema) =>
     (type) => type ?? [],
   );
 
-/** The served names of types and root fields. Names that are derived from a type follow the type, such as `UpdateJobInput` and `stopJob`. */
+/**
+ * The served names of types and root fields. If a type is renamed, names that are derived from it, such as `UpdateJobInput` and `stopJob`,
+ * are renamed as well.
+ */
 export function wordsOf(schema: GraphQLSchema, renames: Renames): ReadonlyMap<string, string> {
-  // The longest match wins: `stopBuildJob` is about `BuildJob`, not `Job`.
+  // The longest match counts: `stopBuildJob` is derived from `BuildJob`, not from `Job`.
   const subjects = [...kindsByName.keys(), ...Object.keys(renames)].toSorted((a, b) => b.length - a.length);
   // oxlint-disable-next-line linear/regexp -- alternatives without a repetition, over names of the schema
   const pattern = new RegExp(`(?:${subjects.join("|")})(?![a-z])`, "g");
@@ -32,7 +35,7 @@ export function rename(schema: GraphQLSchema, renames: Renames): GraphQLSchema {
   const words = wordsOf(schema, renames);
   const wordFor = (name: string) => words.get(name) ?? name;
   const describe = (part: { description?: string | null | undefined }) => {
-    // Names are in backquotes. A single lower-case word is a value, not the root field of that name.
+    // Only names in backquotes are renamed. A single lower-case word is a value, not the root field with the same name.
     part.description = part.description?.replaceAll(/`[^`]+`/g, (code) =>
       /^`[^\WA-Z]+`$/.test(code) ? code : code.replaceAll(/\w+/g, wordFor),
     );

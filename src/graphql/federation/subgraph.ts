@@ -16,9 +16,9 @@ import { resourceRefs, Run } from "../core/refs.ts";
 import type { Kind, Resource } from "../core/resource.ts";
 
 /*
- * The schema as an Apollo Federation subgraph. Other subgraphs refer to our resources by global id or by name. A representation
- * becomes an ordinary resource; fields that follow from the key of a representation cause no request. Own code instead of Pothos' federation
- * plugin, which fails all representations when one is unknown, and needs Apollo's printer, whose license is not permissive.
+ * The schema as an Apollo Federation subgraph. Other subgraphs refer to our resources by global id or by name. A representation becomes an
+ * ordinary resource. Fields that follow from the key of a representation cause no request. Own code, because Pothos' federation plugin
+ * fails all representations if one is unknown, and needs Apollo's printer, whose license is not permissive.
  */
 
 type Representation = { readonly __typename?: unknown } & Readonly<Record<string, unknown>>;
@@ -28,7 +28,7 @@ type Keys = Readonly<Record<string, (text: string) => Resource>>;
 
 const ENTITIES: readonly (readonly [type: string, keys: Keys])[] = [
   ...Object.values(resourceRefs).map(({ name, kind }) => [name, keysOf(kind)] as const),
-  // Matches an entity interface: another subgraph adds fields to runs of all kinds by `type Run @interfaceObject`.
+  // An entity interface. With `type Run @interfaceObject`, another subgraph adds fields to runs of all kinds.
   [
     Run.name,
     { id: (text) => resolveRunId("id", text), reference: (text) => resolveRunId("reference", text) },
@@ -74,7 +74,7 @@ builder.queryFields((t) => ({
     type: [EntityUnion],
     nullable: { list: false, items: true },
     args: { representations: t.arg({ type: ["_Any"], required: true }) },
-    // A router maps errors to the results of representations, so each representation needs an error of its own.
+    // A router assigns errors to the results of representations, so each representation needs its own error.
     extensions: { itemsOf: "representations", errorsStaySeparate: true } satisfies FieldExtensions,
     resolve: unserved,
   }),
@@ -90,7 +90,7 @@ const NULLABILITY = buildSchema(
 );
 
 /**
- * Matches fields that are null only with an error, as lines of SDL: results of lookups, commands and reads, and values derived from them.
+ * Matches lines of SDL with fields that are null only with an error: results of lookups, commands and reads, and values derived from them.
  */
 const NULL_WITH_ERROR =
   /^(?:Query|Mutation|\w+Payload)\..*[^!]$|: \w+Connection$|^Experiment\.metricS|\.summary:|^ExperimentSummary\..*]$|^(?:ExperimentJob|MetricRecord)\.experiment:|\.subject:/;
@@ -119,7 +119,7 @@ export function toSubgraphSchema(): GraphQLSchema {
   return schema;
 }
 
-/** Adds the resolvers of federation's fields, which need the final schema, because types may have been renamed. */
+/** Adds the resolvers of federation's fields. They need the final schema, because types may have been renamed. */
 export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
   const { _service: service, _entities: entities } = schema.getQueryType()?.getFields() ?? {};
   if (!service || !entities) throw new TypeError("expected the schema of a subgraph");
@@ -131,7 +131,7 @@ export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
   schema.extensions = { ...schema.extensions, introspected } satisfies SchemaExtensions;
   entities.resolve = (_, { representations }: { readonly representations: readonly unknown[] }) => {
     within("representations", representations.length, { from: 0, to: MAX_REPRESENTATIONS });
-    // A separate promise for each, so an invalid representation is a single null.
+    // Each representation has its own promise, so an invalid one causes a single null.
     return representations.map(async (given, index) => {
       const representation = (given ?? {}) as Representation;
       const { __typename: name } = representation;
@@ -155,7 +155,7 @@ export const withoutFederation = (schema: GraphQLSchema): GraphQLSchema =>
     [MapperKind.QUERY_ROOT_FIELD]: (_, name) => (isFederations(name) ? null : undefined),
   });
 
-/** Prints the SDL with the directives of fields and types, which introspection omits, except for the directives that match `left`. */
+/** Prints the SDL with the directives of fields and types, which introspection omits. Leaves out the directives that match `left`. */
 function printWithout(left: RegExp, schema: GraphQLSchema): string {
   const document = getDocumentNodeFromSchema(lexicographicSortSchema(withoutFederation(schema)));
   const leave = ({ name }: { readonly name: { readonly value: string } }) =>
@@ -166,8 +166,8 @@ function printWithout(left: RegExp, schema: GraphQLSchema): string {
 export const printPlain = (schema: GraphQLSchema): string => printWithout(/^(?:key|link|shareable)$/, schema);
 
 /**
- * Prints the subgraph. A router defines `@defer` itself. Composers do not support `@oneOf`, but the gateway rejects an input with several
- * keys.
+ * Prints the subgraph. Omits `@defer` and `@stream`, which a router defines itself, and `@oneOf`, which composers do not support. The
+ * gateway still rejects an input with several keys.
  */
 export const printSubgraph = (schema: GraphQLSchema): string =>
   printWithout(/^(?:defer|stream)$/, schema).replaceAll(/^(input \w+) @oneOf \{$/gm, "$1 {");

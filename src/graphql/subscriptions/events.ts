@@ -18,20 +18,20 @@ import { ownCopy } from "../../util/own-copy.ts";
 /** Keys that every list of runs has, so that one list can replace the reads of many runs. */
 const EVENT_KEYS = ["unique_name", "last_status", "updated_at", "started_at", "finished_at"];
 
-/** Reads the record of a run, which may be an item of a list that covers several runs. */
+/** Reads the record of a run. It may be an item of a list that covers several runs. */
 export const readRun = <R extends TrackedRecord>(
   { kind, address }: Resource<R>,
   session: Session,
 ): Promise<Partial<R>> => kind.fetch(toResource(kind, address), EVENT_KEYS, session);
 
-/** The record of a run, which is polled once for all subscriptions to the run, its log and its metrics. */
+/** The record of a run as a source of events. It is polled once for all subscriptions to the run, its log and its metrics. */
 export function runSource<R extends TrackedRecord>(
   run: Resource<R>,
   server: Server,
 ): StateSource<Partial<R>> {
   const { kind, address } = run;
   const endpoint = kind.run?.endpoints.read ?? runs.experiment.endpoints.job;
-  // Safe: only kinds of run, which have such addresses, have batches.
+  // Safe: only kinds of run have batches, and their resources have such addresses.
   const covering = server.batchOf(endpoint)?.common({ at: address as RunAddress, keys: EVENT_KEYS });
   return {
     key: `run ${keyOf(run)}`,
@@ -88,7 +88,7 @@ export const RunUpdate = objectType<Update>("RunUpdate", "An event of a run.", (
   }),
 }));
 
-/** The event for a record of a run. The default reason is for a run that stays in the list. */
+/** Creates the event for a record of a run. The default reason applies to a run that stays in the list. */
 export const updateOf = (
   { kind, address }: Resource<RunnableRecord>,
   record: Partial<RunnableRecord>,
@@ -97,16 +97,16 @@ export const updateOf = (
 ): Update => ({ reason, run: toResource(kind, address, record), before });
 
 /**
- * The functions of a subscription field: `subscribe` opens the events, and `resolve` is called for each event with a context of its own. A
- * failed poll is an error at the field. Usage: `{ ...eventsOf(open) }`.
+ * The functions of a subscription field. `subscribe` opens the events, and `resolve` is called for each event with its own context. A
+ * failed poll becomes an error at the field. Usage: `{ ...eventsOf(open) }`.
  */
 export const eventsOf = <Event, Args>(
   open: (args: Args, context: StreamContext) => LiveStream<Event> | Promise<LiveStream<Event>>,
 ) => ({
   subscribe: (_: unknown, args: Args, context: Context): LiveStream<Event> | Promise<LiveStream<Event>> => {
     context.session.requireToken();
-    // Safe: subscriptions always begin in a `StreamContext`.
-    // The arguments are copied, because polls keep them, and they may be substrings of the document.
+    // Safe: subscriptions always begin in a `StreamContext`. The arguments are copied, because polls keep them in memory, and they may be
+    // substrings of the document.
     return open(ownCopy(args), context as StreamContext);
   },
   resolve: ({ value, error }: StreamEvent<Event>): Event => {

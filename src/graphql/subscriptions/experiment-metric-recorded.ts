@@ -15,7 +15,7 @@ import { eventsOf, runSource, type TailArgs } from "./events.ts";
 interface Position {
   /** Cursor of the last record that was read; null at the beginning of the list. */
   readonly cursor: string | null;
-  /** Whether the end of the list must still be found. Records before the end are not sent. */
+  /** Whether the end of the list must still be found. Records before that end are not sent. */
   readonly isSeeking: boolean;
   /** Records up to this number are not sent; null if all are sent. */
   readonly afterRecord: number | null;

@@ -62,7 +62,9 @@ const watchedArgs = {
 /** Time for which rows are tested without a pause, in milliseconds. */
 const SCAN_SLICE_MS = 3;
 
-/** Finds the matching rows. Not scheduled for a caller, because subscribers share the poll, which runs in the context of none of them. */
+/**
+ * Finds the matching rows. It does not use the scheduler, because a poll is shared by subscribers and runs in the context of none of them.
+ */
 async function findIn(rows: readonly RunnableRecord[], isMatch: IsMatch): Promise<readonly number[]> {
   await yieldToEventLoop();
   const steps = findMatching(rows, isMatch);

@@ -6,21 +6,21 @@ import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pagination.ts";
 import { latestOf, type Shown, shownOf, type Update, updateOf, type UpdateReason } from "./events.ts";
 
-/* The state of a polled list of runs, including runs that have left the list, and the events for a subscriber. */
+/* The state of a polled list of runs, and the events for its subscribers. The state includes runs that have left the list. */
 
 type Known = Partial<RunnableRecord>;
 
-/** A run of the list. Two states share the row of a run that has not changed. */
+/** A run of the list. Successive states share the row of a run that has not changed. */
 interface Row {
   readonly record: Known;
-  /** The version of the state in which the run has last changed. */
+  /** The version of the state in which the run changed last. */
   readonly version: number;
   /** Estimated memory of the record, in bytes. */
   readonly bytes: number;
 }
 type Rows = ReadonlyMap<string, Row>;
 
-/** A run that has left the list, with the record that was read afterwards. */
+/** A run that has left the list, with the record that was read after it had left. */
 interface Left {
   readonly row: Row;
   readonly reason: UpdateReason;
@@ -39,7 +39,7 @@ export interface ListState {
 
 /** The first page of a list, or the matching runs of the page. */
 export interface FirstPage extends Pick<Slice<RunnableRecord>, "items" | "hasNext"> {
-  /** The last row that was read, if it is not the last item. */
+  /** The last row that was read, whether it matches or not. Absent if the page is full, or if no rows were tested. */
   readonly last?: RunnableRecord | undefined;
 }
 
@@ -52,7 +52,10 @@ export interface Watched {
   readonly readRun: (id: string) => Promise<Known>;
 }
 
-/** Maximum runs that have left and are kept for slow subscribers, and maximum runs besides the page whose status a subscriber keeps. */
+/**
+ * Maximum runs that have left the list and are kept for slow subscribers. Also the maximum number of runs outside the page whose status is
+ * kept for a subscriber.
+ */
 const MAX_LEFT_ROWS = 500;
 
 /** Number of rows that are compared without a pause. */
@@ -66,7 +69,7 @@ export function bytesOfList({ rows, leaving, left }: ListState): number {
   return bytes;
 }
 
-/** Reads a list again, and the runs that have left it since. Returns the same state when nothing has changed. */
+/** Reads a list again, and the runs that have left it since the last read. Returns the same state if nothing has changed. */
 export async function readList(
   watched: Watched,
   before: ListState | null,
@@ -95,7 +98,7 @@ async function listedAfter(
   const covers = coverageOf(page, watched);
   const leaving = new Map([...(before?.leaving ?? []), ...(before?.rows ?? [])]);
   for (const [id, { record }] of leaving) {
-    // In a list without a filter, a run that newer changes push off the page has not left the list.
+    // In a list without a filter, a run that is pushed off the page by newer changes has not left the list.
     if (rows.has(id) || !(watched.isFiltered || covers(record))) leaving.delete(id);
   }
   const left = new Map(isSeen ? [] : before?.left);
@@ -117,7 +120,7 @@ function coverageOf({ items, hasNext, last = items.at(-1) }: FirstPage, { isNewe
 
 const timeOf = ({ updated_at }: Known): number => millisecondsOf(updated_at ?? "");
 
-/** Reads the runs that are leaving, each once. Runs that cannot be read for now are read by a later poll. */
+/** Reads each run that is leaving. Runs that cannot be read now are read by a later poll. */
 async function settled(state: ListState, { readRun }: Watched): Promise<ListState> {
   const { covers, version } = state;
   const leaving = new Map(state.leaving);
@@ -156,7 +159,10 @@ const isSame = (before: ListState, now: ListState): boolean =>
   [...now.leaving].every(([id, row]) => before.leaving.get(id) === row) &&
   [...now.left].every(([id, last]) => before.left.get(id) === last);
 
-/** Returns a function that returns the next event for one subscriber: one run at a time, null when the subscriber has received all. */
+/**
+ * Returns a function that returns the next event for one subscriber, one run at a time. It returns null when the subscriber has received
+ * all events.
+ */
 export function createReporter(isFiltered: boolean, runAt: (id: string) => Update["run"]) {
   const reported = new Map<
     string,
@@ -179,7 +185,7 @@ export function createReporter(isFiltered: boolean, runAt: (id: string) => Updat
     for (const [id, last] of reported) {
       if (rows.has(id) || leaving.has(id)) continue;
       const { row = { record: {}, version: 0 }, reason = "DISPLACED" as const } = left.get(id) ?? {};
-      // The reason may be forgotten for a slow subscriber.
+      // For a slow subscriber, the reason may no longer be known.
       if (last.isListed && (isFiltered || left.has(id))) return report(id, row, reason);
       if (last.isListed) reported.set(id, { ...last, isListed: false });
       else if (reported.size > rows.size + MAX_LEFT_ROWS) reported.delete(id);

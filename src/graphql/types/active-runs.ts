@@ -21,8 +21,8 @@ import { prepareList, runListOf, runLists } from "./run-list.ts";
 import { readEntireList } from "./scan.ts";
 
 /*
- * The runs on a machine. Servers have no filter for machines. The gateway reads the active runs of projects, once for all machines of an
- * operation: jobs of experiments, jobs and build jobs name the machine on which they were scheduled.
+ * The runs on a machine. Servers have no filter for machines, so the gateway reads the active runs of projects, once for all machines of an
+ * operation. Jobs, build jobs and jobs of experiments name the machine on which they were scheduled.
  */
 
 type Placed = Partial<Pick<JobRecord, "node_scheduled" | "resources">>;
@@ -42,7 +42,10 @@ interface ActiveRuns {
   readonly isComplete: boolean;
 }
 
-/** The active runs of all machines, by the name of the machine: an operation may read each of them under many names. */
+/**
+ * The active runs of all machines, by the name of the machine. They are grouped once, because an operation may select the same machine many
+ * times.
+ */
 interface Search {
   readonly byNode: ReadonlyMap<string, ActiveRuns>;
   readonly isComplete: boolean;
@@ -79,7 +82,7 @@ function onNode(record: Placed, run: RunResource, experimentJob: OnNode["experim
   return node ? [{ node, run, experimentJob, gpus: gpusIn(record) }] : [];
 }
 
-/** Reads the active runs of projects, by default those of the caller. A limit of the operation ends the scan early. */
+/** Reads the active runs of projects. Without `given`, reads the projects of the caller. A limit of the operation ends the scan early. */
 async function readActiveRuns(given: readonly ProjectAddress[] | null, context: Context): Promise<Search> {
   const { session, server, gateway } = context;
   let isComplete = true;
@@ -140,7 +143,7 @@ async function readActiveRuns(given: readonly ProjectAddress[] | null, context: 
   return byNodeOf(found.flat(2), isComplete);
 }
 
-/** The kinds of run with machines: themselves, or by their jobs. */
+/** The kinds of run that are placed on machines, directly or through their jobs. */
 const PLACED = [...runLists.values()].flatMap(({ target: { kind } }) =>
   kind.name === runs.experiment.name || kind.run.keys.includes("node_scheduled") ? [kind.name] : [],
 );
@@ -214,7 +217,7 @@ builder.objectField(Node, "activeRuns", (t) =>
         );
         return found.byNode.get(name) ?? { runs: [], gpusInUse: 0, isComplete: found.isComplete };
       },
-      // Neither the projects nor their runs show that the machine exists.
+      // Neither the projects nor their runs prove that the machine exists.
       () => false,
     ),
   }),

@@ -14,7 +14,7 @@ import { Project, Run } from "../core/refs.ts";
 import { checkMembers, RunFilterInput } from "./run-filter.ts";
 import { prepareList, provesParent, RunKind, runLists, RunOrder } from "./run-list.ts";
 
-/* The runs of a project of several kinds. Servers list each kind separately, so the gateway merges the lists. */
+/* The runs of several kinds in a project. Servers list each kind separately, so the gateway merges the lists. */
 
 const RunConnection = connectionOf(Run, "A page of runs of several kinds.", { isScanned: true });
 
@@ -56,7 +56,7 @@ async function readAllRuns(address: ProjectAddress, { kinds, order, ...given }: 
   );
   const key = by.field.toLowerCase();
   const sign = direction === "ASC" ? 1 : -1;
-  // Known servers sort a run without the time as the latest.
+  // Known servers sort a run without this time as if it were the latest.
   const rankOf = (row: RunnableRecord): number => {
     const time = valueAt(row, key);
     const milliseconds = typeof time === "string" ? millisecondsOf(time) : Number.NaN;

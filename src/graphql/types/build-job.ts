@@ -7,7 +7,7 @@ import { nodeScheduled, resources, runConfig } from "./shared-run-fields.ts";
 
 const { property } = fieldsOf(BuildJob.kind);
 
-/** A field with the runs that use a build job, which the server filters. */
+/** A field with the runs that use a build job. The server filters them. */
 const thatUse = (target: typeof Experiment | typeof Job, { many }: RunKind) =>
   runList(target, `The ${many} that use the image. Requires \`FILTERS\`.`, {
     narrowedTo: ({ id }: RunAddress) => ({

@@ -65,7 +65,7 @@ const { property, computed, fromAddress } = fieldsOf(Node.kind);
 
 const DETAIL_COST = "Costs a request for each machine.";
 
-/** A value that is missing from the summaries of machines in a cluster. */
+/** A field that the summaries of machines in a cluster lack. */
 const detail: typeof property = (key, description) => property(key, `${description} ${DETAIL_COST}`);
 
 /** Source: service document, "Node summary" and "Node detail". */

@@ -14,7 +14,7 @@ export interface Commanded extends Sent {
   readonly run: RunResource | null;
 }
 
-/** A command, or the error of the service. */
+/** The result of a command, or the error of the service. */
 export type CommandResult = Commanded | GatewayError;
 
 export const ErrorCode = enumType(
@@ -36,7 +36,7 @@ export function outcomeOf(result: Sent | GatewayError): typeof CommandOutcome.$i
   const { outcome, upstream } = result.details;
   if (outcome) return "UNKNOWN";
   if (result.code === "NOT_FOUND") return "NOT_FOUND";
-  // The record is read before a command is sent.
+  // An error of a GET means that the command was not sent, because the record is read first.
   return upstream?.method !== "GET" && upstream?.status !== undefined ? "REFUSED" : "NOT_SENT";
 }
 

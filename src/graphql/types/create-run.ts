@@ -71,7 +71,7 @@ const CreateGroupInput = builder.inputType("CreateGroupInput", {
   }),
 });
 
-/** The number of a record of the same project, as bodies refer to it. */
+/** The number by which a body refers to a record of the same project. */
 async function numberIn<R extends object, At extends Address>(
   project: ProjectAddress,
   kind: Kind<R, At>,
@@ -207,7 +207,7 @@ root.mutation("createGroup", {
           `input.experiments: expected at most ${MAX_SELECTED}, got ${experiments.length}`,
         );
       const { server } = context.session;
-      // Throws before anything is read if the server would ignore them.
+      // Throws before anything is read if the server would ignore the experiments.
       server.bodyOf("createGroup", { experiments: [] });
       const numbers = await Promise.all(
         experiments.map((id, index) =>

@@ -8,7 +8,10 @@ import { fetchMore, type Resource } from "../core/resource.ts";
 
 /* The root fields `entity` and `entities`, which look up objects of any kind. */
 
-/** The resource of any kind that a caller has named. A project is read if the server can, because nothing else verifies that it exists. */
+/**
+ * Finds the resource of any kind that a caller has named. A project is read if the server supports that, because nothing else verifies that
+ * it exists.
+ */
 async function findEntity(argument: string, id: string, { session }: Context): Promise<Resource> {
   const resource = await findAmong(ALL, argument, id, session);
   const isReadable = session.server.capabilities.includes("PROJECT_RECORDS");
@@ -34,7 +37,7 @@ root.query("entities", {
   },
   resolve: (_, { ids }, context) => {
     within("ids", ids.length, { from: 0, to: MAX_IDS });
-    // Each id has a promise of its own, so an invalid id is a single null.
+    // Each id has its own promise, so an invalid id causes a single null.
     return ids.map((id, index) => findEntity(`ids[${index}]`, id, context));
   },
 });

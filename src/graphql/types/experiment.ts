@@ -57,7 +57,7 @@ function parametersIn({ declarations }: Partial<ExperimentRecord>) {
   );
 }
 
-/** Narrows a list to the experiments with a given original. The gateway scans the list, because servers have no filter for originals. */
+/** Restricts a list to the experiments with a given original. The gateway scans the list, because servers have no filter for originals. */
 function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
   if (!isInRows(server, runs.experiment.records, "original")) throw notOffered("clones of experiments");
   const isMatch: IsMatch = function* (row) {

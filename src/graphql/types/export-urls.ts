@@ -42,7 +42,7 @@ const MAX_URL_LENGTH = 12_000;
 
 const { fromAddress } = fieldsOf();
 
-/** The URL of an export. Objects and lists are JSON, as the route reads them. */
+/** The URL of an export. Objects and lists are written as JSON, because the route parses them as JSON. */
 function urlOf(
   resource: Resource,
   what: "runs" | "metrics",

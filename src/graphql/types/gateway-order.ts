@@ -18,14 +18,17 @@ import { durationSeconds } from "./status.ts";
 type Value = number | string;
 
 export interface SortKey {
-  /** Path of the argument, for messages of errors. */
+  /** Path of the argument, for error messages. */
   readonly argument: string;
   /** The keys of rows that are compared. */
   readonly keys: readonly string[];
   readonly direction: MetricDirection;
   /** The name of the parameter that is compared. */
   readonly parameter?: string;
-  /** The value of a row at a time in milliseconds; null for a row that the list omits, undefined for a row without the parameter. */
+  /**
+   * The value by which a row is sorted. `now` is in milliseconds. Null if the list must omit the row, undefined if the row lacks the
+   * parameter.
+   */
   readonly valueOf: (row: RunnableRecord, now: number) => Value | null | undefined;
 }
 
@@ -56,7 +59,7 @@ export function requireSortKeys({ argument, keys }: SortKey, server: Server, rec
 /** Maximum names that an error suggests. */
 const MAX_SUGGESTED = 10;
 
-/** The error of a name that no experiment of a list has. It suggests names in `values`, those of one experiment. */
+/** The error for a name that no experiment of a list has. It suggests similar names in `values`, which are the values of one experiment. */
 export function missingName(
   argument: string,
   kind: "metric" | "parameter",
@@ -83,8 +86,8 @@ const compare = (one: Value, other: Value): number =>
         : 1;
 
 /**
- * The rows of a list that have a value, sorted. Equal values keep the order of the list. Throws `InputError` for a list that was not read to its
- * end, and for a parameter that no row has.
+ * Sorts the rows of a list that have a value. Rows with equal values keep their order. Throws `InputError` if the list was not read to its
+ * end, or if no row has the parameter.
  */
 export async function sortedRows<Row extends RunnableRecord>(
   {

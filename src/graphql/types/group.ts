@@ -75,7 +75,7 @@ const MatrixParameter = objectType<Parameter>("MatrixParameter", "A searched par
 
 const sortParameters = createSorter();
 
-/** The searched parameters, by name; null if there are none, or more than the maximum of an object of values. */
+/** The searched parameters, sorted by name. Null if the matrix is not an object, or has more than `MAX_ENTRY_NAMES` names. */
 function parametersIn(matrix: unknown): Parameter[] | null {
   if (!isObject(matrix)) return null;
   const names = Object.keys(matrix);
@@ -91,7 +91,7 @@ const RandomSearch = objectType<ByName>("RandomSearch", "Settings of a random se
 const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").implement({
   description: "Settings of a hyperparameter search.",
   fields: (t) => ({
-    // The record was checked as a whole.
+    // These values need no check here, because the record has been checked as a whole.
     earlyStopping: t.field(
       computedFromOrNull("JSON", "Rules of early stopping.", ({ early_stopping: rules }) => rules ?? null),
     ),

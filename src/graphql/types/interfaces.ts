@@ -21,7 +21,7 @@ import {
   StatusRecordConnection,
 } from "./status.ts";
 
-/* The interfaces of the schema. Differences between kinds of run are in the rows of `kinds`. */
+/* The interfaces of the schema. Everything that differs between kinds of run is in the rows of `kinds`. */
 
 const resolveType = ({ kind }: Resource) => kind.name;
 

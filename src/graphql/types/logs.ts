@@ -43,7 +43,7 @@ export const logArgs = {
 
 type LogArgs = InputShapeFromFields<typeof logArgs>;
 
-/** Reads a window of a log. A log that was never written is null; a missing record is an error. */
+/** Reads a window of a log. Returns null for a log that was never written. Rejects if the record of the run is missing. */
 export async function readLog(
   resource: Resource,
   args: LogArgs,

@@ -32,7 +32,7 @@ const MetricValue = objectType<NamedValue>("MetricValue", "A metric and its valu
   }),
 }));
 
-/** Returns a function that sorts the keys of objects. It caches the last keys, because the records of a page mostly have the same keys. */
+/** Returns a function that sorts the keys of objects. It remembers the last keys, because most records of a page have the same keys. */
 export function createSorter(): (keys: readonly string[]) => readonly string[] {
   let [last, inOrder]: [readonly string[], readonly string[]] = [[], []];
   return (keys) => {
@@ -46,8 +46,8 @@ export function createSorter(): (keys: readonly string[]) => readonly string[] {
 const MAX_SORTED_NAMES = 2_000;
 
 /**
- * The entries of an object, or the entries with some names, in order of the names, each once. Absent names are omitted. `sort` sorts the keys
- * of similar objects.
+ * The entries of an object, or only the entries with the given names. They are sorted by name, and none occurs twice. Absent names are
+ * omitted. `sort` sorts the keys of similar objects.
  */
 export function namedIn<Named extends { readonly name: string }>(
   values: ByName,
@@ -104,13 +104,13 @@ MetricRecord.implement({
 
 /** The list of an experiment's metrics. If the group is known, the list can be batched with the metrics of the group. */
 function metricsOf({ address, listedIn, loaded: { experiment_group } }: ExperimentResource) {
-  // `listedIn` has precedence, because the record of an experiment that was chosen for a selection refers to the group that started it.
+  // `listedIn` takes precedence, because the record of an experiment in a selection refers to another group: the one that started it.
   const group = listedIn ?? (experiment_group ? Group.kind.parseName(experiment_group) : null);
   const { metrics: endpoint } = runs.experiment.endpoints;
   return { endpoint, address, sortedBy: ["created_at"], part: { at: address, group } };
 }
 
-/** Number of metric records per page, because all records of a run may have some megabytes. */
+/** Number of metric records per page. They are read in pages, because all records of a run may have several megabytes. */
 export const METRICS_PAGE = 40_000;
 
 const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
@@ -185,7 +185,7 @@ export function isNamedIn(names: readonly string[] | null | undefined) {
   return ({ name }: { readonly name: string }): boolean => wanted?.has(name) ?? true;
 }
 
-/** Computes a result from all or some columns of an experiment's metrics, once for all fields with the same arguments. */
+/** Computes a result from all or some columns of an experiment's metrics. Fields with the same arguments share the result. */
 export async function fromColumns<Result>(
   resource: ExperimentResource,
   names: readonly string[] | null | undefined,

@@ -10,7 +10,7 @@ import { nullIfMissing, type Resource } from "../core/resource.ts";
 import { byName, sorted } from "../core/cooperative-algorithms.ts";
 import { fileUrl } from "./logs.ts";
 
-/** A name in a folder, and its path below the outputs; null when the name cannot be part of a path. */
+/** A name in a folder, with its path below the outputs. The path is null if the name cannot be part of a path. */
 function entryOf(name: string, folder: string | null | undefined) {
   const path = folder ? `${folder}/${name}` : name;
   return { name, path: !name.includes("/") && isPlainPath(path) ? path : null };
@@ -55,7 +55,10 @@ function* filesIn({ files, path, run }: Folder) {
   return yield* sorted(entries, byName);
 }
 
-/** Computed in steps, and once for all fields that show the folder, because a folder may have as many files as a list has records. */
+/**
+ * Its lists are computed in steps, and once for all fields that show the same folder, because a folder may have as many files as a list may
+ * have records.
+ */
 const OutputFolder = objectType<Folder>("OutputFolder", "A folder of the outputs of a run.", (t) => ({
   folders: t.field(
     computedFromOrNull([OutputSubfolder], "The folders in it, by name.", (folder, _, context) =>
@@ -84,7 +87,10 @@ async function readFolder(
   return { ...record, path, run };
 }
 
-/** Whether a folder is missing: known servers look up the run first, and respond with 400 if the folder does not exist. */
+/**
+ * Returns null if a folder is missing; otherwise throws the error. Known servers look up the run first, and then respond with 400 if the
+ * folder does not exist.
+ */
 function nullIfNoFolder(error: unknown): null {
   if (error instanceof GatewayError && error.details.upstream?.status === 400) return null;
   throw error;

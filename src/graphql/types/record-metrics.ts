@@ -9,7 +9,7 @@ import { targetOf } from "../core/mutations.ts";
 import { Experiment, type ExperimentResource, MetricRecord } from "../core/refs.ts";
 import { orError, resultFields } from "./command-outcome.ts";
 
-/* The mutation that records metrics of an experiment. The service takes one record in a request. */
+/* The mutation that records metrics of an experiment. The service accepts one record per request. */
 
 const MetricValueInput = builder.inputType("MetricValueInput", {
   description: "A metric and its value.",
@@ -57,15 +57,15 @@ interface MetricResult {
   readonly result: Recorded | GatewayError;
 }
 
-/** The error of the records after one that failed: they would fail as well, or out of order. */
+/** The error of the records after a failed one. They are not sent, because they would fail as well, or be recorded out of order. */
 const notReached = ({ code, details: { retryAfterSeconds } }: GatewayError) =>
   new GatewayError(code, "Not sent, because an earlier record was not recorded.", {
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   });
 
 /**
- * Records one after the other, so that the service has them in order. After an error that is not about the values of its record, the others
- * are not sent.
+ * Sends the records one after the other, so that the service stores them in order. Sends no further records after an error that is not
+ * about the values of a record.
  */
 async function recordEach(
   parent: ExperimentResource,

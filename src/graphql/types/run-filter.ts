@@ -25,8 +25,8 @@ import { WORDS_DESCRIPTION, wordsTest } from "./word-search.ts";
 import { type RunPhase, RunPhaseEnum, type RunStatus, RunStatusEnum, statusesOf } from "./status.ts";
 
 /*
- * Filters of lists of runs. Each member of a filter becomes conditions, which the gateway translates to the query language of the server and
- * checks before it sends them.
+ * Filters of lists of runs. Each member of a filter becomes conditions. The gateway checks them and translates them into the query language
+ * of the server.
  */
 
 interface Filtered {
@@ -104,7 +104,8 @@ const metrics: Conditions<readonly (typeof MetricFilter.$inferInput)[]> = (value
   values.flatMap(({ name, ...given }, index) => {
     const argument = `${list}[${index}]`;
     const within = boundConditions({ argument, key: "metric", name }, given);
-    // In databases, nulls and strings such as "NaN" are less than any number.
+    // Without a lower bound, the list must be restricted to runs with the metric: in databases, nulls and strings such as "NaN" are less
+    // than any number.
     const isAbove = within.some(({ operator }) => operator === "greaterThan" || operator === "atLeast");
     return isAbove ? within : [...within, hasMetric(argument, name)];
   });
@@ -144,7 +145,10 @@ const onlyOf = (key: string | undefined): string =>
         .map(({ many }) => many)
         .join(" and ")}.`;
 
-/** A member of the filter: its input, and its conditions. A member with `key` exists only for kinds whose records have the key. */
+/**
+ * Defines a member of the filter: its input, and the conditions that it becomes. A member with `key` is allowed only for kinds whose
+ * records have that key.
+ */
 const when = <const Type extends InputType<PothosTypes> | [InputType<PothosTypes>]>(
   type: Type,
   description: string,
@@ -153,7 +157,7 @@ const when = <const Type extends InputType<PothosTypes> | [InputType<PothosTypes
 ) => ({ input: (t: Inputs) => t.field({ type, description: description + onlyOf(key) }), conditions, key });
 
 const MEMBERS = {
-  // This member is not sent to the server.
+  // The gateway itself tests this member.
   words: when("String", WORDS_DESCRIPTION, () => []),
   names: when(["String"], "Complete display names (`name`). The run has one of them.", set("name")),
   notNames: when(
@@ -256,7 +260,7 @@ export function checkKinds(argument: string, key: string, listed: readonly RunKi
   throw new InputError(`${argument}: expected in lists of ${either(having)} only, got it for ${got}`);
 }
 
-/** Throws `InputError` for members of the filter that one of the listed kinds does not have. */
+/** Throws `InputError` for members of the filter that one of the listed kinds does not support. */
 export function checkMembers(filter: RunFilter | null | undefined, listed: readonly RunKind[]): void {
   // Safe: these are the keys of the table.
   for (const name of Object.keys(MEMBERS) as Member[]) {
@@ -267,7 +271,8 @@ export function checkMembers(filter: RunFilter | null | undefined, listed: reado
 
 /**
  * Divides a filter into `conditions` for the server and conditions that the gateway tests itself, with the compared arguments. Throws
- * `InputError` for members that this list does not have, and `GatewayError` for conditions that neither can test.
+ * `InputError` for members that this list does not support, and `GatewayError` for conditions that neither the server nor the gateway can
+ * test.
  */
 export function divide(filter: RunFilter | null | undefined, filtered: Filtered, server: Server) {
   checkMembers(filter, [filtered.kind.run]);
@@ -286,8 +291,8 @@ export function divide(filter: RunFilter | null | undefined, filtered: Filtered,
 }
 
 /**
- * Reads the groups in a query and checks that they are not selections, whose experiments were chosen by a user. Servers do not support
- * selections in a query, and would silently omit their experiments. Throws `InputError`.
+ * Reads the groups in a query, and throws `InputError` if one of them is a selection, that is, a group whose experiments a user has chosen.
+ * Servers do not support selections in a query, and would silently omit their experiments.
  */
 export function checkGroups(
   request: Pick<ListRequest, "group" | "conditions">,

@@ -79,7 +79,7 @@ const RunOrderField = enumType(
   },
 );
 
-/** The orders of servers by these times. */
+/** The prefixes of server orders, by the time that they sort by. */
 const ORDERS = {
   CREATED_AT: "CREATED",
   UPDATED_AT: "UPDATED",
@@ -121,7 +121,7 @@ export const RunOrder = builder.inputType("RunOrder", {
   }),
 });
 
-/** The order of a list: by the server, or by the gateway, which sorts the rows by a value. */
+/** The order of a list. The server sorts by `order` or `metricOrder`. The gateway sorts by `sort`. */
 interface ListOrder extends Pick<ListRequest, "order" | "metricOrder"> {
   readonly sort?: SortKey;
 }
@@ -159,11 +159,11 @@ const listArgs = {
 
 export type RunListArgs = InputShapeFromFields<typeof listArgs>;
 
-/** A restriction of a list besides its arguments. */
+/** A restriction of a list in addition to its arguments. */
 interface Narrowing {
   /** The conditions that the server tests. */
   readonly conditions: readonly Condition[];
-  /** The test of the gateway itself. */
+  /** The test that the gateway itself applies. */
   readonly isMatch?: IsMatch;
   /** Identifies the restriction in cursors. */
   readonly name: string;
@@ -189,8 +189,8 @@ interface ReadList {
 }
 
 /**
- * Prepares a list of runs: as the server lists it, with the conditions and the order that the gateway applies itself. Reads the groups of
- * the filter. Throws `InputError` and `GatewayError` for arguments that the runs or the server do not support.
+ * Prepares a list of runs: what the server lists, and the conditions and the order that the gateway applies itself. Reads the groups in the
+ * filter. Throws `InputError` and `GatewayError` for arguments that the runs or the server do not support.
  */
 export async function prepareList(
   { list: { target, endpoint }, address, listedIn, narrowing }: Omit<ReadList, "prefetch" | "isOnlySummary">,
@@ -236,13 +236,13 @@ export async function readRuns(
 ): Promise<Connection<RunResource>> {
   const { session, server, gateway } = context;
   const { metricOrder, sort, listIn, toNode, find, isFiltered } = await prepareList(read, args, context);
-  // The order of creation is stable. Statistics do not depend on the order.
+  // The whole list is read in the order of creation, which is stable. Statistics do not depend on the order.
   const isStable = !metricOrder && server.profile.orders.CREATED_ASC;
   const ordered = listIn({});
   const whole = isStable ? listIn({ order: "CREATED_ASC" }) : ordered;
   const given = sliceRequest(args, context);
   const { maxSize } = given;
-  // The size of the first page that the statistics read.
+  // If only statistics are selected, requests the page that the statistics need first.
   const request = isOnlySummary ? { first: maxSize, maxSize, after: null } : given;
   // With a filter or a small `first`, the list may have too few runs to be worth a prefetch.
   if (!isFiltered && request.first !== 1) prefetch?.();
@@ -270,8 +270,8 @@ export async function readRuns(
 }
 
 /**
- * Throws `InputError` if no experiment of the list has the metric by which it is ordered. With the largest first, the list is empty although
- * there are experiments; with the smallest first, experiments without the metric come first.
+ * Throws `InputError` if no experiment of the list has the metric by which the list is sorted. Otherwise a misspelt name would give an
+ * empty list if the largest value comes first, and a list of experiments without the metric if the smallest value comes first.
  */
 async function requireMetric(
   { name }: { readonly name: string },
@@ -284,13 +284,13 @@ async function requireMetric(
   if (known.length > 0) throw missingName("order.by.metric", "metric", name, known[0]?.last_metric);
 }
 
-/** The fields of experiments that read metrics. The metrics of all experiments of a group are one list. */
+/** The fields of experiments that read metrics. One list has the metrics of all experiments of a group, so it can be prefetched. */
 const OF_METRICS = ["metrics", "metricSeries", "metricSummaries"];
 
 /** The fields that show a page of the list, not the whole list. */
 const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "scan"];
 
-/** Whether a list shows that its parent exists. The service returns an empty list for a group that does not exist. */
+/** Whether a list proves that its parent exists. The service returns an empty list for a group that does not exist. */
 export const provesParent = ({
   nodes,
   count,

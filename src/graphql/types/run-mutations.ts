@@ -21,7 +21,7 @@ import { update } from "./update.ts";
 
 /* The mutations of each kind of run. A kind has the commands whose endpoints are in its row of `rest/api/kinds.ts`. */
 
-/** Reads the current state of a run. Shared reads of other operations may be older than the end of the run. */
+/** Reads the current state of a run. Does not reuse the reads of other operations, which may be older than the end of the run. */
 export function readFresh(run: RunResource, session: Session): Promise<RunResource> {
   session.endSharing();
   return fetchMore(run, STATE, session);
@@ -35,7 +35,7 @@ export const forceArg = {
 
 export const STOPS = "Finished runs are left alone. A run that is stopping may still have its old status.";
 
-/** The effects of a command on a kind beyond those on the run itself. */
+/** The effects of a command beyond its effect on the run itself, by kind. */
 const EFFECTS: Readonly<Record<string, { readonly stop?: string; readonly delete?: string }>> = {
   BuildJob: { delete: "Runs that used its image lose the link to it." },
   Group: { stop: "Its experiments are stopped as well.", delete: "Its experiments are deleted as well." },
@@ -80,7 +80,10 @@ const ACTS = [
   ["stop%Tensorboard", "stopTensorboard", `Stops the TensorBoard of %. ${REPEATABLE}`],
 ] as const;
 
-/** Commands that create a record. The `original` of the record is the source, or the first run of the chain if the source was resumed itself. */
+/**
+ * Commands that create a record. The `original` of the new record is the source. If the source itself was resumed, `original` is the first
+ * run of the chain.
+ */
 const CLONES = [
   ["resume%", "resume", `Resumes % as a new record, which starts. ${MAKES_ANOTHER}`],
   ["copy%", "copy", `Copies % to a new record, which starts. ${MAKES_ANOTHER}`],

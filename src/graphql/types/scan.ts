@@ -20,7 +20,7 @@ import { finite } from "./series.ts";
 
 /* Scans: the gateway tests the rows of a list itself if the server cannot apply a filter. */
 
-/** Long strings of rows in folded form, for searches by words. Each is folded once for all fields of an operation. */
+/** Long strings of rows in folded form, for searches by words. Each string is folded once for all fields of an operation. */
 export type FoldedRows = WeakMap<object, readonly string[]>;
 
 /** Tests a row in steps, because its values may be long. */
@@ -62,8 +62,8 @@ const foldedRows = new WeakMap<Context, FoldedRows>();
 type Find<Row> = (rows: readonly Row[]) => Promise<readonly number[]>;
 
 /**
- * Returns a function that finds matching rows in time slices, and reports the compared arguments. Throws `InputError` for an offset, which a
- * scan does not support.
+ * Returns a function that finds matching rows in time slices, and reports the compared arguments to the trace. Throws `InputError` for an
+ * offset, which a scan does not support.
  */
 export function finding<Row extends object>(
   isMatch: IsMatch,
@@ -81,7 +81,7 @@ export function finding<Row extends object>(
 }
 
 interface PageRequest<Row> extends SliceRequest {
-  /** Finds the rows that match the conditions which the server cannot test; null if the server tests all conditions. */
+  /** Finds the rows that match the conditions which the server cannot test. Null if the server tests all conditions. */
   readonly find: Find<Row> | null;
   /** Called with all rows that are read, whether they match or not. */
   readonly see?: (rows: readonly Row[]) => void;
@@ -136,9 +136,9 @@ export async function readEntireList<At, Item extends object>(
   return { records: rows, scannedRows: read, total: total ?? (isComplete ? rows.length : null), isComplete };
 }
 
-/* Conditions that the query language of servers cannot express, which the gateway tests itself. */
+/* Conditions that the query language of servers cannot express, so that the gateway tests them. */
 
-/** Tests whether a value is within a bound, by the name of the bound in filters. */
+/** Tests whether a value is within a bound, by the name that the bound has in filters. */
 const BOUNDS = {
   greaterThan: (value: number, bound: number) => value > bound,
   atLeast: (value: number, bound: number) => value >= bound,
@@ -170,7 +170,7 @@ export function boundConditions(
   return conditions;
 }
 
-/** The keys of rows for conditions that servers may not support. */
+/** The keys of rows that the gateway needs to test conditions which servers may not support. */
 const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
   name: "name",
   status: "last_status",
@@ -184,7 +184,7 @@ const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
   finishedAt: "finished_at",
 };
 
-/** The number that bounds are compared with: milliseconds for a time; null if there is none. */
+/** Converts a value to the number that is compared with bounds. A time becomes milliseconds. Null if the value is not a number. */
 function measureOf(key: Condition["key"], value: unknown): number | null {
   const isTime = ROW_KEYS[key]?.endsWith("_at") ?? false;
   return finite(isTime && typeof value === "string" ? millisecondsOf(value) : value);
@@ -223,7 +223,10 @@ export function conditionTest(conditions: readonly Condition[]): IsMatch | null 
   };
 }
 
-/** Returns a function that creates the set of a list's values. It caches the last set, because many conditions may test the tags of a row. */
+/**
+ * Returns a function that creates the set of a list's values. It remembers the last set, because many conditions may test the tags of one
+ * row.
+ */
 function createSetOf(): (values: readonly unknown[]) => ReadonlySet<unknown> {
   let [last, set]: [readonly unknown[] | null, ReadonlySet<unknown>] = [null, new Set()];
   return (values) => {
@@ -260,7 +263,7 @@ function isOneOf(key: Condition["key"], operands: readonly string[]) {
     wanted.has(value) || (meanings.size > 0 && meanings.has(textOf(value) ?? ""));
 }
 
-/** Canonical JSON of a value, independent of the order of keys; null if the JSON is longer than a filter may be. */
+/** Canonical JSON of a value, which does not depend on the order of keys. Null if the JSON is longer than a filter may be. */
 function textOf(value: unknown): string | null {
   let left = MAX_QUERY_LENGTH;
   const take = (count: number): boolean => (left -= count + 1) >= 0;

@@ -8,7 +8,7 @@ export interface Series {
   readonly name: string;
   /** Number of points before downsampling. */
   readonly totalPoints: number;
-  /** The index of each point before downsampling; null if no point was dropped. */
+  /** The index that each point had before downsampling; null if no point was dropped. */
   readonly steps: readonly number[] | null;
   readonly times: readonly (string | null)[];
   readonly values: readonly (number | null)[];
@@ -27,26 +27,26 @@ export interface SeriesColumn {
 
 type Valued = Pick<SeriesColumn, "values" | "points">;
 
-/** Returns a finite number; null for other values, because some servers also send strings and objects. A long integer is rounded. */
+/** Returns a finite number. Returns null for other values, because some servers also send strings and objects. Rounds a long integer. */
 export function finite(raw: unknown): number | null {
   const value = typeof raw === "number" ? raw : roundedOf(raw);
   return Number.isFinite(value) ? value : null;
 }
 
-/** Memory of a column, and of each value of a column, counted as bytes of JSON. */
+/** Memory of a column, in the unit of the memory budget. `VALUE_BYTES`: memory of each value of a column. */
 const COLUMN_BYTES = 300;
 const VALUE_BYTES = 20;
 
 /**
- * A metric as received, in which long integers are rounded to numbers, because only parameters keep all digits. Copies only the lists and
- * objects that contain a long integer.
+ * Rounds long integers in a metric to numbers, because only parameters keep all digits. Copies only the lists and objects that contain a
+ * long integer.
  */
 export function* asMetric(raw: unknown): Steps<unknown> {
   const value = finite(raw);
   if (value !== null || typeof raw !== "object" || raw === null || isRawJSON?.(raw)) return value ?? raw;
   const rounded = new Map<PropertyKey, unknown>();
   let seen = 0;
-  // `for … in` would create a string of each index of a list first.
+  // `for … in` would first create a string for each index of a list.
   for (const key of Array.isArray(raw) ? raw.keys() : Object.keys(raw)) {
     if (++seen % VALUES_STRIDE === 0) yield;
     const inner: unknown = Reflect.get(raw, key);
@@ -65,7 +65,7 @@ export function* asMetric(raw: unknown): Steps<unknown> {
 /** Number of values between two pauses. */
 const VALUES_STRIDE = 500;
 
-/** The columns of metric records, in order of their names, each with the values of the metric `x` if one is given. */
+/** The columns of metric records, sorted by name. If `x` is given, each column has the values of the metric `x` as well. */
 export function* columnsOf(
   pages: readonly (readonly MetricRecord[])[],
   x: string | null,
@@ -111,7 +111,7 @@ export const seriesOf = (columns: readonly SeriesColumn[], maxPoints: number): S
 function thinned(column: SeriesColumn, maxPoints: number): Pick<Series, "steps" | "times" | "values" | "x"> {
   const { times, values, x } = column;
   if (values.length <= maxPoints) return { steps: null, times, values, x };
-  // At least half of the points have numbers, if there are that many.
+  // At least half of the kept points have a value, if enough points have one.
   const ends = endsOfGaps(column, maxPoints - Math.min(column.points.length, Math.max(2, maxPoints >> 1)));
   const kept = [...lttb(column, maxPoints - ends.length), ...ends].toSorted((one, other) => one - other);
   return {
@@ -122,7 +122,10 @@ function thinned(column: SeriesColumn, maxPoints: number): Pick<Series, "steps" 
   };
 }
 
-/** The first and last points of gaps (consecutive points without a value): at most `most` points, of the longest gaps. */
+/**
+ * The first and the last point of each gap (consecutive points without a value). Returns at most `most` points, preferring the longest
+ * gaps.
+ */
 function endsOfGaps({ values, points }: Valued, most: number): readonly number[] {
   const gaps: { readonly from: number; readonly to: number }[] = [];
   let begin = 0;
@@ -131,7 +134,7 @@ function endsOfGaps({ values, points }: Valued, most: number): readonly number[]
     begin = point + 1;
   }
   const lengths = Float64Array.from(gaps, ({ from, to }) => to - from).toSorted();
-  // All longer gaps fit.
+  // Gaps that are longer than this certainly fit, so they are added first.
   const shortest = lengths.at(-1 - (most >> 1)) ?? -1;
   const ends = new Set<number>();
   for (const isNext of [(length: number) => length > shortest, (length: number) => length <= shortest])
@@ -141,8 +144,8 @@ function endsOfGaps({ values, points }: Valued, most: number): readonly number[]
 
 /**
  * Downsamples a series by Largest-Triangle-Three-Buckets (Steinarsson 2013): keeps the point of each bucket that forms the largest triangle
- * with the previously kept point and the average of the next bucket. Keeps the first and the last point with a value, and drops points without
- * a value. Returns the indexes of the kept points. Own code: the available packages are unmaintained.
+ * with the previously kept point and the average of the next bucket. Keeps the first and the last point with a value, and drops points
+ * without a value. Returns the indexes of the kept points. Own code, because the available packages are unmaintained.
  */
 function lttb({ values, points }: Valued, maxPoints: number): readonly number[] {
   if (points.length <= maxPoints) return points;

@@ -35,21 +35,24 @@ import { type CommandResult, orError, resultFields } from "./command-outcome.ts"
 import { forceArg, hasFinished, readFresh, STOPS } from "./run-mutations.ts";
 
 /*
- * Root fields for runs of any kind: the lookup, and a mutation of several runs for each command that all kinds have. The command can fail
- * for some of the runs.
+ * Root fields for runs of any kind: the lookup and, for each command that all kinds have, a mutation of several runs. Such a mutation can
+ * fail for some of the runs.
  */
 
 interface ManyCommand {
   readonly endpointOf: (row: Row) => Command<RunAddress, undefined> | undefined;
   /** The command for several experiments of a project in one request. */
   readonly forMany?: Command<ProjectAddress, undefined, readonly string[]>;
-  /** Whether the command is not sent for a run, because of its state. If absent, the runs are not read first. */
+  /** Whether a run must be skipped because of its state. If absent, the runs are not read first. */
   readonly isLeft?: ((run: RunResource) => boolean) | undefined;
   /** The `uuid` that the run must have. */
   readonly ifUuid?: string | null | undefined;
   /** The selected keys of a run, if the run is read before the command because the command hides it. */
   readonly keys?: readonly string[] | undefined;
-  /** Converts a run that was read before the command to its state afterwards; null if it is not shown. If absent, only the address is kept. */
+  /**
+   * Converts a run that was read before the command to its state after it; null if the service hides it then. If absent, only the address
+   * is kept.
+   */
   readonly after?: (run: RunResource) => Promise<RunResource | null>;
 }
 
@@ -85,7 +88,7 @@ function groupsOf(all: Iterable<RunResource>, { forMany }: ManyCommand, { server
 
 /**
  * Sends a command for each run concurrently, or once for many runs. Returns a result for each id, in the order of the ids. A command for
- * many runs ignores ids that do not exist, so their records are read first. Records are also read first if `isLeft` may skip a run.
+ * many runs ignores ids that do not exist, so the records are read first. They are also read first if `isLeft` may skip a run.
  */
 async function sendToEach(
   ids: readonly string[],
@@ -96,7 +99,7 @@ async function sendToEach(
   const { forMany, isLeft, ifUuid, keys, after = unread } = command;
   if (ids.length < 1 || ids.length > MAX_IDS)
     throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
-  // A name with the number of a group is verified by itself: it may be wrong, while another spelling of the same run is correct.
+  // A name with the number of a group is verified separately: it may be wrong although another spelling of the same run is correct.
   const distinct = new Map<string, RunResource>();
   const named = ids.map((id, index) => {
     const run = resolveRunId(`ids[${index}]`, id);

@@ -21,7 +21,10 @@ import { createSorter, namedIn, toNamed } from "./metrics.ts";
 import { enumValueOf } from "./status.ts";
 import { outputFiles } from "./output-files.ts";
 
-/* Fields that several kinds of runs and experiment jobs have, but not all: `resources: t.field(resources)`. */
+/*
+ * Fields that several kinds of run, but not all, have in common. Experiment jobs have some of them as well. Usage: `resources:
+ * t.field(resources)`.
+ */
 
 const { property, reference, computed } = fieldsOf<JobRecord>();
 
@@ -83,7 +86,7 @@ const dataReferences = {
 
 export const nodeScheduled = reference("node_scheduled", Node, "Machine on which it was scheduled.");
 
-/** The field `isArchived`. It never causes a request, because only lists of archived records show it. */
+/** The field `isArchived`. It never causes a request, because the service reports it only in lists of archived records. */
 export const archived = {
   ...fieldsOf<Pick<RunnableRecord, "deleted">>().fromAddress(
     "Whether it is archived; null if the service does not say.",

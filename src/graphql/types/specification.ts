@@ -16,7 +16,9 @@ export interface SpecificationInput {
 
 export const ONE = "expected `specification` or `specificationText`";
 
-/** The written specification and its parsed value. Throws `InputError` unless there is exactly one, with the correct kind and sections. */
+/**
+ * The specification as written, and its parsed value. Throws `InputError` unless exactly one is given, with the correct kind and sections.
+ */
 export async function specificationOf(
   kind: string,
   { specification, specificationText: text }: SpecificationInput,
@@ -39,11 +41,11 @@ export async function specificationOf(
   checkSections(kind, parsed, refused);
   const unsupported = read?.firstUnsupported() ?? null;
   if (unsupported !== null) throw refused(`expected YAML that the server can read, got ${unsupported}`);
-  // The parser has checked a string.
+  // The parser has already checked the length of a string.
   const size = read ? 0 : JSON.stringify(parsed).length;
   if (size > MAX_TEXT_LENGTH)
     throw refused(`expected at most ${MAX_TEXT_LENGTH} characters of JSON, got ${size}`);
-  /** Throws if values of the YAML would be sent that the server may read differently. */
+  /** Throws if the YAML has values, below `key` or anywhere, that the server may parse differently. */
   const requireUnambiguous = (key: string | null, cause: string): void => {
     const scalar = read?.firstAmbiguous(key) ?? null;
     if (scalar !== null)
@@ -52,7 +54,7 @@ export async function specificationOf(
   return { parsed, written: text ?? parsed, requireUnambiguous };
 }
 
-/** The sections of a specification by its kind: at least one of `oneOf`, each of `required`, and none of `refused`. */
+/** The sections that a specification must have, by its kind: at least one of `oneOf`, all of `required`, and none of `refused`. */
 const SECTIONS: Readonly<
   Record<string, Readonly<Record<"oneOf" | "required" | "refused", readonly string[]>>>
 > = {
@@ -92,8 +94,8 @@ async function parseText(text: string, refused: (issue: string) => Error, contex
 const PARSE_ERRORS = [SyntaxError, RangeError, ReferenceError, TypeError] as const;
 
 /**
- * The specification of a build in the format of this server. Release 0.2 has the image in a section `build`, release 0.4 at the top level.
- * Returns it unchanged if it has that format.
+ * Converts the specification of a build to the format of this server: release 0.2 has the image in a section `build`, release 0.4 at the
+ * top level. Returns the specification unchanged if it already has this format.
  */
 export async function buildSpecification(given: SpecificationInput, context: Context): Promise<unknown> {
   const { parsed, written, requireUnambiguous } = await specificationOf("build", given, context);
@@ -111,16 +113,19 @@ export async function buildSpecification(given: SpecificationInput, context: Con
   return buildSection === null ? { ...(build as object), ...head } : { ...head, [buildSection]: top };
 }
 
-/** The parameters of a specification. Given parameters replace those of the same name. */
+/** The parameters of a specification. Given parameters replace parameters of the same name. */
 export const mergeParameters = (
   { declarations }: Specification,
   given: Readonly<Record<string, unknown>>,
 ): Specification => ({ ...(isObject(declarations) && declarations), ...given });
 
-/** Prefix of a string that stands for a number. It is random, so that no other string begins with it. */
+/** Prefix of a string that replaces a number. The prefix is random, so that no other string begins with it. */
 const EXPONENT_MARK = randomUUID();
 
-/** JSON that YAML 1.1 parses as the same value: exponents need a dot, and control characters and its other line breaks an escape. */
+/**
+ * Writes JSON that YAML 1.1 parses as the same value. A number with an exponent needs a dot. Control characters, and the line breaks that
+ * only YAML has, must be escaped.
+ */
 export const yamlOf = (specification: object): string =>
   JSON.stringify(specification, (_, value: unknown) =>
     typeof value === "number" && /^-?\de/.test(`${value}`)

@@ -61,7 +61,7 @@ export const RunPhaseEnum = enumType(
 /** Maximum length of a string that may be a value of an enum, in characters. */
 const MAX_NAME_LENGTH = 100;
 
-/** The key of a table of enum values, for a string of the server in any case; `OTHER` for an unknown string. */
+/** Converts a string of the server to a key of a table of enum values, ignoring case; `OTHER` for an unknown string. */
 export function enumValueOf<Name extends string>(
   table: Readonly<Record<Name | "OTHER", unknown>>,
   raw: string,
@@ -75,18 +75,18 @@ export function enumValueOf<Name extends string>(
 export const statusOf = (raw: string | null | undefined): RunStatus =>
   raw ? enumValueOf<RunStatus>(STATUSES, raw) : "UNKNOWN";
 
-/** The keys of a record from which its state follows. */
+/** The keys of a record that determine its state. */
 export const STATE = ["last_status", "started_at", "finished_at"] as const;
 
 type StatusDetails = Partial<Pick<TrackedRecord, (typeof STATE)[number]>>;
 
-/** The phase of a run, by its status. If the status has no phase, a run that has started and not ended is active. */
+/** The phase of a run, according to its status. If the status has no known phase, a run that has started but not ended counts as active. */
 export function phaseOf({ last_status, started_at, finished_at }: StatusDetails): RunPhase {
   const [phase] = STATUSES[statusOf(last_status)];
   return phase === "UNKNOWN" && started_at && !finished_at ? "ACTIVE" : phase;
 }
 
-/** Whether the run has ended, by its phase; if the phase is unknown, by the time of its end. */
+/** Whether the run has ended, according to its phase. If the phase is unknown, the run has ended if it has an end time. */
 export function isFinished(record: StatusDetails): boolean {
   const phase = phaseOf(record);
   return phase === "UNKNOWN" ? Boolean(record.finished_at) : phase !== "PENDING" && phase !== "ACTIVE";

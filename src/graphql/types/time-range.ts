@@ -4,8 +4,8 @@ import { builder } from "../core/builder.ts";
 import { quote } from "../core/ids.ts";
 
 /*
- * Ranges of times in filters. The language of servers has only days, which begin at midnight in the server's time zone. For a time of day,
- * the server narrows the list to days, and the gateway tests the rows.
+ * Ranges of times in filters. The filter language of servers has only days, which begin at midnight in the server's time zone. For a time
+ * of day, the server narrows the list to whole days, and the gateway tests the rows.
  */
 
 builder.scalarType("DateTimeOrDay", {
@@ -42,7 +42,7 @@ function boundOf(argument: string, text: string): string | number {
 
 const HOUR = 3_600_000;
 
-/** The offsets from UTC that time zones have. */
+/** The smallest and largest offset from UTC of any time zone. */
 const OFFSETS = { least: -12 * HOUR, most: 14 * HOUR };
 
 const utcDay = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10);
@@ -62,7 +62,7 @@ function dayIn(timeZone: string, milliseconds: number): string {
 
 const nextDay = (day: string): string => utcDay(Date.parse(day) + 24 * HOUR);
 
-/** The conditions of a bound, if it is given: a day for the server, and a time for the gateway unless the day is sufficient. */
+/** The conditions of a bound, if the bound is given: a day for the server and, unless the day is exact, a time for the gateway. */
 function conditionsOf(
   condition: Omit<Condition, "operands">,
   bound: string | number | null,
@@ -80,7 +80,7 @@ function conditionsOf(
   ];
 }
 
-/** The conditions of a range. The time zone of the server is used if it is known. Throws `InputError` for a range without a time. */
+/** The conditions of a range. They use the server's time zone if it is known. Throws `InputError` for a range without a time. */
 export const timeConditions =
   (key: Condition["key"]) =>
   (
@@ -90,7 +90,7 @@ export const timeConditions =
   ): readonly Condition[] => {
     const start = from == null ? null : boundOf(`${argument}.from`, from);
     const end = before == null ? null : boundOf(`${argument}.before`, before);
-    // Only the server knows whether a day begins before a time.
+    // A day and a time are not compared, because only the server knows when the day begins.
     if (start !== null && end !== null && typeof start === typeof end && start >= end)
       throw new InputError(`${argument}: expected \`from\` before \`before\`, got ${from} and ${before}`);
     const lower = { argument: `${argument}.from`, key, operator: "atLeast" } as const;

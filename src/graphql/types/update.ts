@@ -15,7 +15,10 @@ import type { Context } from "../core/context.ts";
 
 const SLUG = /^[-\w]+$/;
 
-/** Known servers crash if a name is already used, but also after the change of a record that they cannot return. */
+/**
+ * Known servers crash if a name is already used. They also crash after changing a record that they cannot return, and the response is the
+ * same.
+ */
 export const orTaken =
   (name: string | null | undefined) =>
   (error: unknown): never => {
@@ -43,7 +46,7 @@ type Change = InputShapeFromFields<ReturnType<typeof tagInputs>> & {
   readonly name?: string | null | undefined;
 };
 
-/** Throws `InputError` for a name that the upstream service would reject, and for tags that no filter could match. */
+/** Throws `InputError` for a name that the upstream service would reject, and for tags that no filter could find. */
 export function checkChange({ name: newName, tags, addTags }: Change): void {
   if (newName != null && !SLUG.test(newName))
     throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(newName)}`);
@@ -52,7 +55,7 @@ export function checkChange({ name: newName, tags, addTags }: Change): void {
     for (const [index, tag] of (given ?? []).entries()) checkText(`input.${name}[${index}]`, tag);
 }
 
-/** Replaces changes of single tags in the input by the resulting tags. Reads the record only for such a change. */
+/** Replaces `addTags` and `removeTags` in the input with the resulting tags. Reads the record only if one of them is given. */
 async function withTags<Given extends Change>(
   source: Resource<Tagged>,
   { addTags, removeTags, ...given }: Given,
@@ -70,13 +73,13 @@ async function withTags<Given extends Change>(
   // Cached responses of other operations may be outdated.
   session.endSharing();
   const { loaded } = await fetchMore(source, ["tags"], session);
-  // The update would remove tags that cannot be read.
+  // If the present tags cannot be read, the update would remove them.
   if (loaded.tags === undefined || isMismatch(loaded, "tags")) throw unusable("tags");
   const present = (loaded.tags ?? []).filter((tag) => !removed.has(tag));
   return { ...given, tags: [...new Set([...present, ...added])] };
 }
 
-/** Sends the changes of a record: the changes of `input`, and `other` keys of the body in the service's spelling. */
+/** Sends the changes of a record: `input`, and `other` keys of the body in the service's spelling. */
 export async function sendUpdate<R extends Tagged, At extends Address>(
   source: Resource<R, At>,
   endpoint: Command<At, R, Revision>,

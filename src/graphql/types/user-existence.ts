@@ -8,8 +8,8 @@ import type { User } from "../core/refs.ts";
 import { nullIfNotFound } from "../core/resource.ts";
 
 /**
- * Whether a user exists; null if the service does not report it. Known servers return an empty list of projects for a user who does not
- * exist, and for one whose projects are private.
+ * Whether a user exists; null if the service does not report it. Known servers return an empty list of projects both for a user who does
+ * not exist and for a user whose projects are all private.
  */
 export async function existsAs(
   { address: { username }, loaded }: typeof User.$inferType,

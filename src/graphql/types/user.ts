@@ -102,7 +102,10 @@ const bookmarkableArgs = {
   ...offsetArgs,
 };
 
-/** Throws `GatewayError` if an empty list of bookmarks of a user means only that the caller may not see them. */
+/**
+ * Throws `GatewayError` unless the caller may see the bookmarks of a user. Otherwise an empty list would only mean that the caller may not
+ * see them.
+ */
 async function requireVisible(username: string, session: Session): Promise<void> {
   if (session.knownViewer() === username) return;
   const me = await readViewer(session);
@@ -177,7 +180,7 @@ root.query("viewer", {
   resolve: (_, _args, { session }) => {
     const username = session.knownViewer();
     if (username === null) return viewerOf(session);
-    // Reads by the cached name start together with the read that verifies the name.
+    // Reads that use the cached name start in parallel with the read that verifies the name.
     return requireVerification(toResource(viewer, { username }, { username, is_viewer: true }));
   },
 });
@@ -245,12 +248,12 @@ root.mutation("login", {
   type: LoginPayload,
   description: "Exchanges user name and password for a token, which later requests send.",
   args: { input: arg.field({ type: LoginInput, required: true, description: "Credentials." }) },
-  // Prevents password guessing with aliases.
+  // Prevents one request from guessing many passwords with aliases.
   extensions: { maxPerOperation: 1 } satisfies FieldExtensions,
   resolve: (_, { input }, { session }) => session.send(user.login, {}, input),
 });
 
-/** Adds a mutation of a user. `known` are the keys of the user's record that follow from the command. */
+/** Adds a mutation of a user. `known` has the values of the user's record that follow from the command. */
 const administer = (
   name: string,
   endpoint: Command<UserAddress, undefined>,

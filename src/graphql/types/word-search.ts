@@ -12,7 +12,10 @@ const EXCESS_MARKS = /(\p{M}{30})\p{M}+/gu;
 /** Maximum characters of a string that are searched. */
 const MAX_TEXT = 20_000;
 
-/** Characters that are normalized at a time, and maximum characters of the result: a character can expand to eighteen. */
+/**
+ * Number of characters that are normalized at once. `MAX_FOLDED`: maximum characters of the result, because normalization can expand a
+ * character to eighteen.
+ */
 const NORMALIZED_LENGTH = 1_000;
 const MAX_FOLDED = 3 * MAX_TEXT;
 
@@ -22,7 +25,7 @@ function fold(text: string): string {
   let folded = "";
   for (let from = 0; from < rest.length && folded.length < MAX_FOLDED;) {
     let to = from + NORMALIZED_LENGTH;
-    // A letter and its marks are not separated.
+    // A letter must not be separated from its marks.
     while (to < rest.length && /^[\p{M}\p{Cs}]/u.test(rest.slice(to, to + 2))) to++;
     folded += rest.slice(from, to).normalize("NFKC").toLowerCase();
     from = to;
@@ -49,7 +52,7 @@ export function wordsTest(text: string | null | undefined, argument: string): Is
   };
 }
 
-/** Length of a row's strings from which on they are cached, in characters. Folding shorter ones again is cheaper than caching them. */
+/** Minimum total length of a row's strings to be cached, in characters. Folding shorter strings again is cheaper than caching them. */
 const MIN_KEPT = 1_000;
 
 function* foldedTextsOf(row: object, folded?: FoldedRows): Steps<readonly string[]> {

@@ -3,7 +3,7 @@ import type { Steps } from "../../graphql/core/steps.ts";
 import type { Format } from "./formats.ts";
 import type { ExportedRun, NamedColumn } from "./run-columns.ts";
 
-/** A row: a run, and the detail that the row shows if a run has several rows. */
+/** A row of a table: a run and, if the run has several rows, the detail that this row shows. */
 export interface ExportRow {
   readonly run: ExportedRun;
   readonly detail: unknown;
@@ -14,13 +14,13 @@ export interface ExportRow {
 /** Maximum characters of a chunk. Sending a chunk takes a few milliseconds. */
 const CHUNK_LENGTH = 500_000;
 
-/** Characters of the cells of a row that are written without a pause. */
+/** Maximum characters of a row whose cells are formatted without a pause. */
 const LONG_ROW_LENGTH = 20_000;
 
 /**
- * Returns a function that formats the rows of the next chunk of the file, in steps, and returns an empty string after the last row. Cells
- * that all rows of a run share are formatted once for consecutive rows of the run. The memory of a chunk is charged until the next chunk is
- * formatted, which happens after the chunk has been sent.
+ * Returns a function that formats the rows of the next chunk of the file, in steps. After the last row, the function returns an empty
+ * string. Cells that are equal in all rows of a run are formatted once for consecutive rows of the run. The memory of a chunk is charged
+ * until the next chunk is formatted, that is, until the chunk has been sent.
  */
 export function openChunks(
   rows: Iterator<ExportRow, undefined>,

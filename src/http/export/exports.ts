@@ -21,7 +21,7 @@ const EXPORT_ROUTE = new RegExp(
   "s",
 );
 
-/** A table in a format that does not exist. */
+/** Matches the path of a table in any format, including formats that do not exist. */
 const OTHER_FORMAT = /^\/export\/[^/?]+\/(?:runs|metrics)(?:\.[^/?]*)?(?:\?|$)/;
 
 const BYTE_ORDER_MARK = "\uFEFF";
@@ -32,14 +32,15 @@ const TABLES = {
 } as const;
 
 /**
- * Serves the routes behind `experimentsUrl` and `metricsUrl`: `GET /export/{id}/runs.csv` and so on, by global id or unique name. Reads one
- * page of the list after the other, as the caller reads the file. Returns false for other paths. `schema` has no renamed types.
+ * Serves the routes behind `experimentsUrl` and `metricsUrl`: `GET /export/{id}/runs.csv` and the like. `id` is a global id or a unique
+ * name. Reads the list page by page, as fast as the caller reads the file. Returns false for other paths. `schema` must be the schema
+ * without renamed types.
  */
 export function createExports(dependencies: GatewayDependencies, schema: GraphQLSchema) {
   const readParameters = createParameters(schema, !dependencies.config.INTROSPECTION);
 
   const openReadScope = (request: IncomingMessage, scope: RequestScope): ReadScope => {
-    // There is no deadline, because an export, unlike a download, may wait for the rate limit of its token.
+    // The scope has no deadline, because an export, unlike a download, may have to wait for the rate limit of its token.
     const own = new RequestScope(scope, Number.POSITIVE_INFINITY);
     const leave = () => own.end("disconnected");
     scope.onEnd(leave);
@@ -61,7 +62,7 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
   ): Promise<OpenedDownload> => {
     // Safe: `EXPORT_ROUTE` matches no other words.
     const [what, format] = [given as keyof typeof TABLES, extension as Extension];
-    // Clients encode letters such as `ä`.
+    // The id is decoded, because clients encode letters such as `ä`.
     const source = resolveRunsParent("id", tryTo(() => decodeURIComponent(id)) ?? id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     if (parameters.hasMark && format !== "csv")

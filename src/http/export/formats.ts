@@ -4,15 +4,18 @@ import type { Extension } from "../../graphql/types/export-urls.ts";
 /** A value of a table: null if there is none; a list or an object as JSON. */
 export type Cell = unknown;
 
-/** Signs by which spreadsheets recognize a formula, full-width signs included. */
+/** Matches the signs by which spreadsheets recognize a formula, including full-width signs. */
 const EXECUTED = /^[=+\-@\t\r\n＝＋－＠]/;
-/** Matches such signs after a separator that some spreadsheets use instead of the comma, for which quotation marks inside a cell are text. */
+/**
+ * Matches these signs after a separator other than the comma. Some spreadsheets split cells there, and take quotation marks inside a cell
+ * as text.
+ */
 const EXECUTED_BEHIND = /([;\t\r\n]["' ]*)([=+\-@＝＋－＠][^;\t\r\n]*)/g;
 const CSV_NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
  * Formats a cell by RFC 4180. A string that a spreadsheet would execute is preceded by an apostrophe, unless it is a number. Null becomes
- * an empty cell, an empty string two quotation marks.
+ * an empty cell, and an empty string becomes two quotation marks.
  */
 function csvCell(cell: Cell): string | Steps<string> {
   if (cell === null || cell === undefined) return "";
@@ -36,12 +39,13 @@ const QUOTED = /[",\r\n]/;
 const doubled = (text: string): string => text.split('"').join('""');
 const quoted = (text: string): string => (text === "" || QUOTED.test(text) ? `"${doubled(text)}"` : text);
 
-/** Characters of a string that are formatted without a pause. */
+/** Maximum characters of a string that are formatted without a pause. */
 const LONG_CELL_LENGTH = 20_000;
 const SEPARATOR = /[;\t\r\n]/g;
 
 /**
- * Formats a long string in steps. A step ends before a separator, because an executed formula begins after one. Charges twice the length.
+ * Formats a long string in steps. A step ends before a separator, because a formula may begin after it. Charges twice the length of the
+ * string.
  */
 function* longCell(text: string): Steps<string> {
   yield 2 * text.length;
@@ -52,7 +56,7 @@ function* longCell(text: string): Steps<string> {
     const end = SEPARATOR.exec(text)?.index ?? text.length;
     const segment = harmless(text.slice(from, end));
     from = end;
-    // The segment is longer than a step if no separator follows.
+    // Without a separator nearby, the segment is longer than a step.
     for (let at = 0; at < segment.length; at += LONG_CELL_LENGTH) {
       const slice = segment.slice(at, at + LONG_CELL_LENGTH);
       cell += isQuoted ? doubled(slice) : slice;
@@ -70,7 +74,7 @@ export interface Format {
   readonly contentType: string;
   /** The beginning of a file, from the names of its columns. */
   readonly head: (columns: readonly string[]) => string;
-  /** Formats a cell of the column with this name; a long cell in steps. */
+  /** Formats a cell of the named column; a long cell in steps. */
   readonly cellOf: (cell: Cell, column: string) => string | Steps<string>;
   /** Formats a cell that is given as JSON. */
   readonly jsonOf: (json: string, column: string) => string | Steps<string>;

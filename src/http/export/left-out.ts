@@ -3,7 +3,7 @@ import type { Columns } from "./run-columns.ts";
 
 /* Runs of a table that cannot be read. The failure of one run does not end an export of many. */
 
-/** Why a run, or the rest of a run, is missing from the table; absent if nothing is missing. */
+/** The reason why a run, or the rest of a run, is missing from the table; absent if nothing is missing. */
 export interface LeftOut {
   readonly error?: string;
 }
@@ -25,11 +25,14 @@ const OF_ONE_RUN: readonly ErrorCode[] = [
   "REQUEST_LIMIT_EXCEEDED",
 ];
 
-/** Maximum consecutive runs without a response. More of them are not due to the runs, and the file would wait for each timeout. */
+/**
+ * Maximum consecutive runs without a response. More in a row show that the service is down, and the export would wait for a timeout for
+ * each further run.
+ */
 const MAX_TIMEOUTS_IN_A_ROW = 4;
 
 /**
- * Handles the failures of runs in a table. With the column `error`, each failure is a row. Without the column, the file is aborted after
+ * Handles the failures of runs in a table. If the table has the column `error`, each failure is a row. Otherwise the file is aborted after
  * the rows of all other runs, so that it does not look complete.
  */
 export function createLeftOut(columns: readonly { readonly name: string }[]) {

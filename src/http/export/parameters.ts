@@ -14,7 +14,7 @@ import type { RunListArgs } from "../../graphql/types/run-list.ts";
 /** The arguments of lists that an export sets itself. */
 const OWN = new Set(["first", "after", "offset"]);
 
-/** Values of the parameters that are JSON or lists of names. */
+/** Example values of the parameters that are JSON or lists of names, for error messages. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   filter: '{"statuses":["FAILED"]}',
   order: '{"by":{"metric":"loss"},"direction":"ASC"}',
@@ -45,7 +45,8 @@ type NameList = "columns" | "names";
 
 /**
  * Returns a function that parses the query of an export's URL. The parameters are the arguments of `Project.experiments`: enums and strings
- * as they are, others as JSON. The function throws `InputError`, which suggests names of the schema unless `hideSuggestions` is set.
+ * as they are, other values as JSON. The function throws `InputError`, whose message suggests names of the schema unless `hideSuggestions`
+ * is set.
  */
 export function createParameters(schema: GraphQLSchema, hideSuggestions: boolean) {
   const project = schema.getType("Project");
@@ -71,7 +72,7 @@ export function createParameters(schema: GraphQLSchema, hideSuggestions: boolean
         throw new InputError(`expected parameters of the address among ${known}, got ${quote(name)}`);
       }
     }
-    // Safe: the values are those of the arguments.
+    // Safe: the values were coerced to the types of the arguments.
     return { args: given as RunListArgs, ...named, hasMark };
   };
 }

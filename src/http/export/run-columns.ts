@@ -14,7 +14,10 @@ import type { Cell } from "./formats.ts";
 
 export type ExportedRun = typeof Experiment.$inferType;
 
-/** A column: the keys of the runs' records that the column needs, and its cells, which may show a detail of a run. `now` is in milliseconds. */
+/**
+ * A column: the keys of run records that it needs, and a function that returns its cell for a run. `detail` distinguishes several rows of
+ * one run. `now` is in milliseconds since 1970.
+ */
 interface Column<Detail = unknown> {
   readonly keys: readonly (keyof ExperimentRecord)[];
   cellOf(run: ExportedRun, detail: Detail, now: number): Cell;
@@ -70,8 +73,8 @@ const OF_RECORDS: Columns = {
 };
 
 /**
- * Columns of parameters and metrics, by the prefix of their names. The rest of the column's name is the name of the parameter or metric in
- * the value of `key` of the record.
+ * Columns of parameters and metrics, by the prefix of their names. The rest of a column's name is the name of the parameter or metric.
+ * `key` is the key of the record that contains the parameters or metrics.
  */
 const NAMED = {
   "parameter.": { key: "declarations", cellOf: (value: unknown): Cell => value ?? null },
@@ -100,16 +103,16 @@ export function columnsOf<Detail>(names: readonly string[], extra?: Columns<Deta
 }
 
 /**
- * Maximum parameters, and maximum metrics, that become columns when the caller names no columns, and maximum total length of their names.
- * A page can have some ten thousand names, and each line of NDJSON repeats them.
+ * Maximum number of parameters, and of metrics, that become columns if the caller names no columns. `MOST_CHARACTERS`: maximum total length
+ * of their names. A page can have about ten thousand names, and each line of NDJSON repeats them.
  */
 const MOST_NAMED = 500;
 const MOST_CHARACTERS = 16_384;
 
-/** Memory of an entry of a map besides the characters of its name, in bytes. */
+/** Memory of a map entry in addition to the characters of its name, in bytes. */
 const COLUMN_NAME_BYTES = 64;
 
-/** The names of the parameters and of the metrics of some runs, sorted: all names, or the most frequent ones. */
+/** The sorted column names for the parameters and metrics of some runs: all names, or the most frequent ones. */
 function* namesIn(runs: readonly ExportedRun[]): Steps<{ names: readonly string[]; areAll: boolean }> {
   const names: string[] = [];
   let areAll = true;
@@ -135,8 +138,8 @@ function* namesIn(runs: readonly ExportedRun[]): Steps<{ names: readonly string[
 }
 
 /**
- * The columns when the caller names none: the fixed columns whose keys the first rows have, and the parameters and metrics of these rows.
- * If the list has more rows or more names, a last column `others` contains the other parameters and metrics of a run as one JSON object.
+ * The columns if the caller names none: the fixed columns whose keys the first rows have, and the parameters and metrics of these rows. If
+ * the list has more rows or more names, a last column `others` contains the other parameters and metrics of a run as one JSON object.
  */
 export function* columnsIn(first: readonly ExportedRun[], isWhole: boolean): Steps<readonly NamedColumn[]> {
   const fixed = Object.entries(FIXED_COLUMNS).flatMap(([name, { keys }]) =>
@@ -161,7 +164,7 @@ function* othersOf({ loaded }: ExportedRun, known: ReadonlySet<string>): Steps<s
       if (known.has(name) || others.has(name)) return 0;
       const cell = JSON.stringify(cellOf(value));
       others.set(name, cell);
-      // The cell is stored once as an entry and once in the resulting string.
+      // The cell is in memory twice: as an entry, and in the resulting string.
       const added = COLUMN_NAME_BYTES + 2 * (name.length + cell.length);
       bytes += added;
       return added;

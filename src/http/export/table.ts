@@ -49,18 +49,21 @@ async function readRunPage(
   if (group && after === null && page.nodes.length === 0)
     await fetchMore(toResource(kinds.Group, group), [], context.session);
   return {
-    // Safe: they are the experiments of the list.
+    // Safe: the nodes of this list are experiments.
     runs: [...page.nodes] as readonly ExportedRun[],
     count: page.count,
     next: page.hasNext ? page.endCursor() : null,
   };
 }
 
-/** The oldest first, if the server supports it: then runs that begin during the export come last, and no run changes its position. */
+/**
+ * The oldest run first, if the server supports this order. Runs that begin during the export then come last, and no run changes its
+ * position.
+ */
 const defaultOrder = ({ server }: Context): RunListArgs["order"] =>
   server.profile.orders.CREATED_ASC ? { by: { field: "CREATED_AT" }, direction: "ASC" } : null;
 
-/** A scope for some reads of an export, with a context of its own. The responses are released when it ends. */
+/** A scope for some reads of an export, with its own context. When the scope ends, the responses of these reads are released. */
 export interface ReadScope {
   readonly context: Context;
   readonly end: () => void;
@@ -72,7 +75,7 @@ interface RowBatch {
   readonly more: ((context: Context) => Promise<RowBatch>) | null;
 }
 
-/** How the rows of a table are read: the rows of `runsPerRead` runs in one scope, and `readsAtOnce` such reads concurrently. */
+/** Reads the rows of a table: the rows of `runsPerRead` runs in one scope, with `readsAtOnce` such reads in parallel. */
 interface Rows {
   readonly columns: readonly NamedColumn[];
   readonly runsPerRead: number;
@@ -85,8 +88,8 @@ interface Rows {
 type RowsOf = (first: RunPage, context: Context) => Promise<Rows>;
 
 /**
- * Opens a table, which reads one page of the list of runs after the other, each in a scope of its own. `count` is the number of runs in the
- * table, null when unknown. `text` yields some rows at a time, as they are read; the first rows come after the head.
+ * Opens a table. It reads the list of runs page by page, each page in its own scope. `count` is the number of runs in the table; null if it
+ * is unknown. `text` yields a few rows at a time, as they are read. The first of these strings begins with the head of the file.
  */
 export async function openTable(
   source: RunsParent,
@@ -113,13 +116,13 @@ export async function openTable(
     end: endRows,
   } = await inScope((context) => rowsOf(first, context));
 
-  /** The rows of the next runs from `start` on, which are read concurrently. */
+  /** The rows of the next runs from `start` on. The runs are read in parallel. */
   async function* chunksOf(runs: readonly ExportedRun[], start: number): AsyncGenerator<string, undefined> {
     const scopes = Array.from({ length: readsAtOnce }, (_, index) => {
       const from = start + index * runsPerRead;
       return { ...openScope(), own: runs.slice(from, from + runsPerRead) };
     });
-    // A failure ends the scope of the export, and thereby all of these scopes.
+    // A failure ends the scope of the export, and with it all of these scopes.
     const all = await Promise.all(scopes.map(({ own, context }) => read(own, context)));
     for (const [index, begun] of scopes.entries()) {
       let [scope, batch]: [ReadScope, RowBatch | undefined] = [begun, all[index]];
@@ -185,7 +188,9 @@ function secondsBetween(from: string | null, to: string | null): number | null {
   return Number.isFinite(seconds) ? seconds : null;
 }
 
-/** The points of metric records, in upstream order, and by name within a record. `steps` counts the points of each metric. */
+/**
+ * The points of metric records, in upstream order. The points of one record are sorted by name. `steps` counts the points of each metric.
+ */
 function* pointsOf(
   records: readonly MetricRecord[],
   wanted: ReadonlySet<string> | null,
@@ -200,7 +205,7 @@ function* pointsOf(
     }
 }
 
-/** Converts each item when it is pulled. */
+/** Converts items lazily, one by one. */
 function* mapped<From, To>(all: Iterable<From>, convert: (one: From) => To): Generator<To, undefined> {
   for (const one of all) yield convert(one);
 }
@@ -250,7 +255,7 @@ export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): Row
   });
 }
 
-/** Maximum runs that are loaded together, and the share of the upstream requests of a scope that they may use. */
+/** Maximum runs that are loaded together. `share`: the share of a scope's upstream requests that they may use. */
 const LOADED = { most: 100, share: 1 / 2 };
 
 /** A table with a row for each run. A run costs an upstream request if the list lacks some of the keys. */

@@ -54,8 +54,8 @@ const SAFE_HEADERS = {
 export function createPage(dependencies: GatewayDependencies, exampleToken: string | null) {
   const { schema, rename, shared, isExplainable, onError } = dependencies;
   const isDemo = exampleToken !== null;
-  // The first tab with the demo: a search, or a run with its build and machines. The document has no variables, because GraphiQL does not
-  // load the variables of the first default tab (graphql/graphiql#3392). The lines fit the editor of a tablet.
+  // With the demo, the first tab shows a search, or a run with its build and nodes. Its document has no variables, because GraphiQL does
+  // not load the variables of the first default tab (graphql/graphiql#3392). Its lines are short enough for the editor on a tablet.
   const shown = shared.server.capabilities.includes("METRIC_ORDERS") ? "search" : "run";
   /** The data that `page/page.js` reads. */
   const settings = () => ({
@@ -65,7 +65,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     /** The document of the first tab. */
     welcome: readOwn(`welcome-${isDemo ? shown : "start"}.graphql`),
     operations: pageOperations(rename, { isDemo }),
-    /** Effects of the mutations that the page sends only after a confirmation, by mutation name. */
+    /** The mutations that the page sends only after a confirmation, by name, each with a description of its effect. */
     destructive: Object.fromEntries(
       Object.values(schema.getMutationType()?.getFields() ?? {})
         .filter(({ name }) => DESTRUCTIVE.test(name))
@@ -73,7 +73,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     ),
     secretFields: secretFieldsOf(schema),
     isExplainable,
-    /** Prefix of GraphiQL's keys in the browser's storage: it separates the demo's tabs from those of a real server. */
+    /** Prefix of GraphiQL's keys in the browser's storage. It separates the tabs of the demo from the tabs of a real server. */
     storagePrefix: isDemo ? "rungraph-demo:" : "rungraph:",
   });
 
@@ -108,14 +108,14 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
   };
 }
 
-/** The sentences of a description that explain the effect of a mutation, without those about when it can be sent. */
+/** The effect of a mutation, from its description: all sentences except the ones that say when it can be sent. */
 const effectOf = (description: string): string =>
   description
     .split(/(?<=\.)\s/)
     .filter((sentence) => !/^(?:Repeating|Requires) /.test(sentence))
     .join(" ");
 
-/** Names of fields with an argument, or a field of an input, that is a secret. */
+/** Names of the fields that have a secret among their arguments or in an input object. */
 function secretFieldsOf(schema: GraphQLSchema): string[] {
   const isSecret = (
     { extensions, type }: GraphQLArgument | GraphQLInputField,

@@ -20,7 +20,7 @@ export function headOf({ errors = [], data }: ExecutionResult, type: ResultType,
   const headers: Record<string, string> = {
     "content-type": `${type}; charset=utf-8`,
     "x-request-id": requestId,
-    // The result of a query by GET is private to the caller as well.
+    // Even the result of a GET is private to the caller.
     "cache-control": CACHE_CONTROL_PRIVATE,
   };
   let status = 0;

@@ -51,7 +51,7 @@ export async function executeRequest(
   });
   try {
     // The memory of the parameters is charged before the operation waits for a time slice, because many operations may wait. The full size
-    // is charged, because the coerced variables take as much memory again.
+    // is charged, because the coerced variables use as much memory again.
     let reservation: MemoryReservation | null = null;
     const given = read((heapBytes) => void (reservation = memoryBudget.charge(scope, heapBytes)));
     const params = checkParams(given, (names) => telemetry.unknownParameters(scope.requestId, names));
@@ -79,7 +79,7 @@ export async function executeRequest(
   }
 }
 
-/** The media types of results, for clients that accept none of them. */
+/** The media types of results, which a client receives if it accepts none of them. */
 const ACCEPTABLE = "application/graphql-response+json, application/json, multipart/mixed, text/event-stream";
 
 const NOT_ACCEPTABLE = rejection(`accept: expected one of ${ACCEPTABLE}`, "BAD_REQUEST", {
@@ -127,11 +127,11 @@ export function createGraphqlHandler(dependencies: GatewayDependencies) {
         isEvent ? GRAPHQL_RESPONSE_JSON : (type ?? "application/json"),
         scope.requestId,
       );
-      // Clients of event streams retry after 429 and 503. Other errors are sent as an event with status 200.
+      // Clients of event streams retry after 429 and 503. Any other error is sent as an event, with status 200.
       const status = !isEvent || head.status === 429 || head.status === 503 ? head.status : 200;
       const json = jsonOf(result);
       if (isEvent || (!type && form)) {
-        // A stream of one message, because the caller accepts no JSON.
+        // The result is sent as a stream of one message, because the caller accepts no JSON.
         const single = { type: streamed, status, lasts: false, onEncoded: () => operation.end(status) };
         return streams.write(response, singleValue(json), single, scope);
       }

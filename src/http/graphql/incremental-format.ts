@@ -5,12 +5,12 @@ import { DONE, mapAsyncIterator } from "../../util/async-iterators.ts";
 import { toJson } from "./encoding.ts";
 
 /*
- * The formats of incremental delivery: that of graphql-js 17 (`pending`, `incremental`, `completed`), and that of August 2022. Own code:
- * Yoga's plugin for incremental delivery needs graphql-js 17 as the executor.
+ * The two formats of incremental delivery: the format of graphql-js 17 (`pending`, `incremental`, `completed`) and the format of August
+ * 2022. Own code, because Yoga's plugin for incremental delivery needs graphql-js 17 as the executor.
  */
 
 interface Encoding {
-  /** Whether the format is that of August 2022. */
+  /** Whether to use the format of August 2022. */
   readonly isOlder: boolean;
   /** Finalizes errors. */
   readonly finalize: (result: ExecutionResult) => ExecutionResult;
@@ -63,7 +63,7 @@ function formatOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): 
   return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
 }
 
-/** The format of August 2022: each part with its path and label, with null as the data of a failed part. */
+/** The format of August 2022: each part with its path and label. The data of a failed part is null. */
 function olderFormatOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): object {
   const incremental = delivered.flatMap(({ part: { path, label }, data, items, from = 0, errors }) => {
     if (data === undefined && items === undefined) return [];

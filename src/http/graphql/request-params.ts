@@ -6,8 +6,8 @@ import { type JsonScan, MAX_NESTING, scanJson } from "../../rest/api/json-scan.t
 import { ownCopy } from "../../util/own-copy.ts";
 
 /*
- * The parameters of requests, by GraphQL over HTTP. Own code: Yoga takes 0.2 ms longer for each request, reports malformed `variables`
- * of a GET as an internal error, and runs a mutation before it finds that the caller accepts no result.
+ * The parameters of requests, by GraphQL over HTTP. Own code, because Yoga takes 0.2 ms longer for each request, reports malformed
+ * `variables` of a GET as an internal error, and runs a mutation before it finds that the caller accepts no result.
  */
 
 type ParamType = "string" | "object";
@@ -89,7 +89,7 @@ export function parseObject(bytes: Buffer, chargeMemory: ChargeHeap): object {
 }
 
 /**
- * Checks the types of the parameters, and removes unknown parameters, whose names `onUnknown` receives. Clients add parameters of their
+ * Checks the types of the parameters. Removes unknown parameters and passes their names to `onUnknown`: clients add parameters of their
  * own, such as Relay's `id`. Error messages do not repeat the caller's names and values.
  */
 export function checkParams(

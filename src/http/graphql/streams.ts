@@ -12,9 +12,9 @@ import { DONE, mapAsyncIterator } from "../../util/async-iterators.ts";
 interface Stream {
   readonly type: StreamForm["type"];
   readonly status: number;
-  /** Whether the stream has no end of its own, so a drain must end it. */
+  /** Whether the stream does not end by itself, so that a drain must end it. */
   readonly lasts: boolean;
-  /** Called once when the first message is encoded, or when there will be no message. Until then the memory of a result stays charged. */
+  /** Called once when the first message is encoded, or when there will be no message. The memory of the result stays charged until then. */
   readonly onEncoded?: () => void;
 }
 
@@ -24,7 +24,10 @@ const GZIP_BYTES = 270_000;
 /** How long a client may take to read the end of its stream, in milliseconds. */
 const CLOSING_MS = 1_000;
 
-/** Loads Yoga, which only encodes messages: the engine has executed the operation. Loading Yoga takes a sixth of the start-up time. */
+/**
+ * Loads Yoga on first use, because loading takes a sixth of the start-up time. Yoga only encodes messages: the engine executes the
+ * operation.
+ */
 async function openYoga() {
   const { createYoga } = await import("graphql-yoga");
   return createYoga<{ readonly result: object }>({
@@ -52,7 +55,10 @@ export function createStreams({ responseWriter, clock, scheduler }: GatewayDepen
   const open = new Map<ServerResponse, () => void>();
   let isDraining = false;
 
-  /** Ends a stream without `complete`, so that the client subscribes again elsewhere. A client that does not read the end is disconnected. */
+  /**
+   * Ends a stream without `complete`, so that the client subscribes again at another replica. Disconnects a client that does not read the
+   * end.
+   */
   const cut = (response: ServerResponse, end: () => void): void => {
     end();
     const cancel = clock.after(CLOSING_MS, () => response.req.socket.destroy());
@@ -98,11 +104,11 @@ export function createStreams({ responseWriter, clock, scheduler }: GatewayDepen
         plain = encoded.body;
         const headers = {
           "content-type": `${encoded.headers.get("content-type") ?? type}${inParts ? ";subscriptionSpec=1.0" : ""}`,
-          // Proxies that compress would buffer events.
+          // `no-transform` keeps proxies from compressing, because they would then buffer events.
           "cache-control": isLive ? `${CACHE_CONTROL_PRIVATE}, no-transform` : CACHE_CONTROL_PRIVATE,
           "x-accel-buffering": "no",
           "x-request-id": requestId,
-          // A proxy that keeps the connection might send a request on it while this process closes it together with the stream.
+          // The connection is not reused: a proxy might send a request on it just when this process closes it together with the stream.
           ...(isLive ? { connection: "close" } : { vary: "accept-encoding" }),
           ...(isCompressed && { "content-encoding": "gzip" }),
         };
@@ -127,10 +133,10 @@ type Messages = AsyncIterableIterator<object>;
 /** Runs work in a time slice of a caller. */
 type InTurn = <Result>(work: () => Result) => Promise<Result>;
 
-/** Time between two heartbeats of a multipart stream without events, in milliseconds. Yoga sends those of event streams. */
+/** Time between two heartbeats of a multipart stream without events, in milliseconds. Yoga itself sends the heartbeats of event streams. */
 const PART_HEARTBEAT_MS = 12_000;
 
-/** The messages of a subscription in Apollo's protocol: `{ payload }`, and `{}` as a heartbeat while there is none. */
+/** The messages of a subscription in Apollo's protocol: `{ payload }` for each event, and `{}` as a heartbeat while there are no events. */
 function withHeartbeats(messages: Messages, clock: Clock): Messages {
   let pending: Promise<IteratorResult<object>> | null = null;
   let [isReady, wake] = [false, (): void => {}];
@@ -159,9 +165,10 @@ function withHeartbeats(messages: Messages, clock: Clock): Messages {
 }
 
 /**
- * Creates each message when the messages before it have been written. Yoga reads ahead, so that the operation of a client that does not
- * read would otherwise end, and release its permit, too early. `count` counts the uncompressed bytes of messages. An event of many
- * subscribers is encoded in time slices: readers that are disconnected meanwhile release their messages between two of them.
+ * Creates each message only when the earlier messages have been written. Without this, Yoga would read ahead, and the operation of a client
+ * that does not read would end and release its permit too early. `count` counts the uncompressed bytes of messages. Messages are encoded in
+ * time slices, so that an event with many subscribers does not block the event loop, and so that readers which disconnect between two
+ * slices release their messages.
  */
 function withBackpressure(
   source: Messages,
@@ -174,7 +181,7 @@ function withBackpressure(
     if (!isEncoded) onEncoded();
     isEncoded = true;
   };
-  /** Bytes of messages that were created and are not written yet. */
+  /** Bytes of messages that were created but not written yet. */
   let waiting = 0;
   const add = (bytes: number): void => {
     waiting += bytes;
@@ -190,7 +197,7 @@ function withBackpressure(
     const text = JSON.stringify(message);
     add(Buffer.byteLength(text));
     endEncoding();
-    // Yoga writes a result by its own function.
+    // Yoga encodes a result by the result's own `stringify`.
     return { stringify: () => text };
   };
   const messages = mapAsyncIterator(
@@ -198,7 +205,7 @@ function withBackpressure(
     (message) => message,
     endEncoding,
   );
-  /** Subtracts written bytes, which include frames and comments. */
+  /** Subtracts written bytes. They include frames and comments, so they may exceed the waiting bytes. */
   const take = (bytes: number): void => {
     add(-Math.min(waiting, bytes));
     if (waiting === 0) wake?.();
@@ -207,8 +214,8 @@ function withBackpressure(
 }
 
 /**
- * The bytes of a stream until the stream is ended. An error after the end is ignored. Not a generator: one that waits for the next event
- * keeps the last one in memory.
+ * The bytes of a stream until the stream is ended. Ignores an error after the end. This is not a generator, because a generator that waits
+ * for the next event keeps the last event in memory.
  */
 function bytesOf(
   body: Response["body"],

@@ -38,26 +38,26 @@ const IDLE_MS = 60_000;
 /** Maximum bytes that a client has not read. Above the limit the gateway reads nothing more from the client. */
 const MAX_UNREAD_BYTES = 65_536;
 
-/** Memory of an unsent message besides its text, in bytes: the frame, callbacks, entries of queues. */
+/** Memory of an unsent message in addition to its text, in bytes: the frame, callbacks and queue entries. */
 const MESSAGE_OVERHEAD_BYTES = 1_000;
 
 /**
- * Smaller reads from the socket are not counted, in bytes. Received bytes count until their message is complete, because a fragment of a
- * message keeps the whole buffer of its read in memory.
+ * Reads from the socket below this size are not counted, in bytes. Received bytes count until their message is complete, because a fragment
+ * of a message keeps the whole buffer of its read in memory.
  */
 const MIN_COUNTED_BYTES = 1_000;
 
-/** The text that `graphql-ws` writes before the payload of a pong, and a pong without a payload. */
+/** The text before the payload in a pong of `graphql-ws`. `PONG`: a pong without a payload. */
 const PONG_START = '{"type":"pong",';
 const PONG = '{"type":"pong"}';
 
-/** Maximum length of a message without `"subscribe"` in it, in bytes. Tokens are the longest content of such messages. */
+/** Maximum length of a message that does not contain `"subscribe"`, in bytes. The longest content of such messages is a token. */
 const MAX_SHORT_MESSAGE_BYTES = 65_536;
 
 /** Maximum unanswered subscribe messages. Above the limit the gateway reads nothing more from the client until some are answered. */
 const MAX_UNANSWERED_SUBSCRIBES = 32;
 
-/** Close codes after which clients connect again: elsewhere, later, or for their next subscription. */
+/** Close codes after which clients connect again: to another replica, later, or for their next subscription. */
 const GOING_AWAY = 1_001;
 const TRY_AGAIN_LATER = 1_013;
 const NORMAL = 1_000;
@@ -74,7 +74,7 @@ class Client extends WebSocket {
   #dependencies!: GatewayDependencies;
   #permit!: Permit;
   #unanswered = 0;
-  /** Bytes of messages that were not passed to the operating system yet. */
+  /** Bytes of messages that have not been passed to the operating system yet. */
   #unread = 0;
   /** Bytes that were received since the last message. */
   #received = 0;
@@ -89,11 +89,11 @@ class Client extends WebSocket {
   /** Opens a connection that holds a permit. */
   begin({ headers, socket }: IncomingMessage, permit: Permit, dependencies: GatewayDependencies): void {
     const { "x-request-id": _id, ...own } = headers;
-    // Each operation has a request id of its own.
+    // The request id of the connection is not used, because each operation has its own request id.
     this.request = { headers: own, socket };
     this.#dependencies = dependencies;
     this.#usePermit(permit);
-    // Safe: by the `binaryType` of the connection, a message is a buffer.
+    // Safe: the default `binaryType` of a connection makes each message a buffer.
     this.on("message", (data) => void (this.received = scanJson(data as Buffer)));
     socket.prependListener("data", ({ length }: Buffer) => {
       if (length >= MIN_COUNTED_BYTES) this.#addReceived(length);
@@ -138,7 +138,7 @@ class Client extends WebSocket {
     };
   }
 
-  /** Answers a subscribe message. While too many are unanswered, the gateway reads nothing more from the client. */
+  /** Answers a subscribe message. While too many subscribe messages are unanswered, the gateway reads nothing more from the client. */
   async answering<Answer>(answer: () => Promise<Answer>): Promise<Answer> {
     this.#unanswered++;
     this.#controlFlow();
@@ -150,7 +150,7 @@ class Client extends WebSocket {
     }
   }
 
-  /** Pauses or resumes reading from the client: pauses it while too much is unanswered or unread, or a message waits for a time slice. */
+  /** Pauses reading from the client while too much is unanswered or unread, or a message waits for a time slice; otherwise resumes it. */
   #controlFlow(): void {
     const isFull = this.#unanswered > MAX_UNANSWERED_SUBSCRIBES || this.#unread > MAX_UNREAD_BYTES;
     if (isFull || this.#queued > 0) this.pause();
@@ -161,7 +161,7 @@ class Client extends WebSocket {
   override emit(event: string | symbol, ...args: unknown[]): boolean {
     if (event !== "message") return super.emit(event, ...args);
     this.#addReceived(-this.#received);
-    // Safe: so is the `binaryType` of a connection.
+    // Safe, as above: a message is a buffer.
     const message = args[0] as Buffer;
     if (message.length > MAX_SHORT_MESSAGE_BYTES && !message.includes('"subscribe"')) {
       this.close(BAD_REQUEST, `Expected at most ${MAX_SHORT_MESSAGE_BYTES} bytes, or a subscribe message`);
@@ -183,11 +183,11 @@ class Client extends WebSocket {
   }
 
   /**
-   * Calls back when the message has been passed to the operating system, without an error even if the client has disconnected, because
-   * `graphql-ws` would write the error to the console. A client that reads none of its messages for a while is disconnected.
+   * Calls back without an error when the message has been passed to the operating system, or the client has disconnected: `graphql-ws`
+   * would write an error to the console. Disconnects a client that reads none of its messages for a while.
    */
   override send(message: string, done?: unknown): void {
-    // A pong without the payload of its ping is valid. The payload may be long.
+    // A pong need not repeat the payload of its ping, which may be long.
     const text = message.startsWith(PONG_START) ? PONG : message;
     const bytes = Buffer.byteLength(text) + MESSAGE_OVERHEAD_BYTES;
     if (this.#unread === 0) this.#watchReader();
@@ -230,11 +230,11 @@ export function createWebSockets(dependencies: GatewayDependencies) {
     noServer: true,
     WebSocket: Client,
     maxPayload: config.MAX_BODY_BYTES,
-    // A fragment keeps the buffer of its read in memory, up to 64 kB with other frames such as pongs. A chunk takes some 300 bytes.
+    // A fragment keeps the buffer of its read in memory: up to 64 kB, with other frames such as pongs. A chunk takes about 300 bytes.
     maxFragments: Math.ceil(config.MAX_BODY_BYTES / 16_000),
     maxBufferedChunks: Math.ceil(config.MAX_BODY_BYTES / 250),
     perMessageDeflate: false,
-    // One message per tick of the event loop, so that a client that sends many messages in a burst does not delay other clients.
+    // `ws` passes on one message per tick of the event loop, so that a client with a burst of messages does not delay other clients.
     allowSynchronousEvents: false,
     ...CLOSING,
   });
@@ -259,7 +259,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
         const { caller } = resolveIdentity({ headers: { ...headers, authorization: given }, socket });
         const { authorization: _, ...others } = headers;
         client.request = {
-          // The connection keeps only the token of the parameters.
+          // Of the parameters, the connection keeps only the token.
           headers: caller.token === null ? others : { ...others, authorization: `token ${caller.token}` },
           socket,
         };
@@ -334,7 +334,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
   };
 }
 
-/** Stands for results that are not available yet. Calls back when `return` is called. */
+/** A placeholder for results that are not available yet. Calls back when `return` is called. */
 const leftBy = (leave: () => void) => ({
   return: async () => leave(),
   [Symbol.asyncIterator]: (): never => {
@@ -343,8 +343,8 @@ const leftBy = (leave: () => void) => ({
 });
 
 /**
- * Whether a page of this origin may connect, because browsers do not apply CORS to WebSockets. Other clients send no origin. The scheme is
- * not compared, because it is unknown behind a proxy.
+ * Whether a page of this origin may connect. The gateway checks the origin itself, because browsers do not apply CORS to WebSockets. Other
+ * clients send no origin. The scheme is not compared, because it is unknown behind a proxy.
  */
 const isAllowed = (origin: string | undefined, host: string | undefined, origins: Origins): boolean =>
   origin === undefined || isAmong(origins, origin) || (URL.canParse(origin) && new URL(origin).host === host);

@@ -8,8 +8,8 @@ import {
 } from "graphql";
 
 /**
- * An error whose message begins with the argument of the tool (`project: expected …`) instead of the argument of the field (`id: expected
- * …`). An argument that is not a variable of the document keeps its name.
+ * Rewrites an error message so that it begins with the argument of the tool (`project: expected …`) instead of the argument of the field
+ * (`id: expected …`). An argument that is not a variable of the document keeps its name.
  */
 export function withToolArgument(
   error: GraphQLFormattedError,
@@ -29,7 +29,7 @@ export function withToolArgument(
   return value?.kind === Kind.VARIABLE ? { ...error, message: value.name.value + rest } : error;
 }
 
-/** The field of a path in the result. */
+/** The field of the document that produces a path of the result. */
 function fieldAt({ definitions }: DocumentNode, path: readonly (string | number)[]): FieldNode | undefined {
   const operation = definitions.find((each) => each.kind === Kind.OPERATION_DEFINITION);
   const fragments = new Map(

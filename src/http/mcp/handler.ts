@@ -35,10 +35,10 @@ import {
   toToolResult,
 } from "./tools.ts";
 
-/** Maximum size of the GraphQL result of a tool, in bytes. An agent reads all of it: about 25,000 tokens. */
+/** Maximum size of the GraphQL result of a tool, in bytes. The agent reads all of it, and this size is about 25,000 tokens. */
 const MAX_TOOL_BYTES = 100_000;
 
-/** Maximum length of a name that an error repeats, in characters. */
+/** Maximum length of a name that an error message repeats, in characters. */
 const MAX_REPEATED = 200;
 
 /** The instructions that agents read when they connect. */
@@ -48,7 +48,7 @@ const INSTRUCTIONS = [
   "Results have `data`, and `errors` with a message and `extensions.code` if something could not be read.",
 ].join(" ");
 
-/** Further instructions about single tools, by the name of the tool. */
+/** Further instructions that mention a tool, by the name of the tool. They are given only if the tool exists. */
 const BEGINNINGS = {
   FindProjects:
     " Where no name is known, begin with FindProjects, which lists the names of projects and groups.",
@@ -89,7 +89,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
   const beginnings = Object.entries(BEGINNINGS).flatMap(([tool, text]) => (tools.has(tool) ? text : []));
   const options = { capabilities, instructions: INSTRUCTIONS + beginnings.join("") };
 
-  /** Opens the server of one message. `execute` runs the operations of its caller. */
+  /** Opens the MCP server that answers one message. `execute` runs the operations of its caller. */
   const openServer = (execute: RunOperation): Server => {
     const server = new Server({ name: "rungraph", version }, options);
     server.setRequestHandler("tools/list", () => ({
@@ -129,7 +129,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     const { requestId, caller } = scope;
     const { req: request } = response;
     const execute: RunOperation = async (params, type, document) => {
-      // Arguments that are strings of JSON have been parsed, and use additional memory.
+      // Arguments that are strings of JSON have been parsed, which uses additional memory.
       dependencies.memoryBudget.charge(scope, estimateHeapBytes([params, type]));
       const operation = openOperation(dependencies, request, scope);
       const result = await operation.run(() => executeOperation(operation, params, type));
@@ -144,7 +144,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     } catch (error) {
       return reject(response, "mcp", dependencies.publicError(error), requestId);
     } finally {
-      // Ends the scope for the messages that execute no operation. An operation has ended the scope itself.
+      // Ends the scope of a message that executes no operation. An operation would have ended the scope itself.
       scope.end("completed");
     }
     const headers = {
@@ -160,7 +160,10 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
 /** Matches the headers that belong to the protocol. The SDK does not receive others, such as the token. */
 const PROTOCOL_HEADERS = /^(?:accept|content-type|mcp-.*)$/;
 
-/** The headers for the SDK. The SDK requires clients to accept event streams as well, although no response is an event stream. */
+/**
+ * Selects the headers for the SDK. `accept` is extended, because the SDK requires clients to accept event streams although no response is
+ * an event stream.
+ */
 function protocolHeaders({ accept, ...headers }: IncomingHttpHeaders) {
   const accepts = resultTypeFor(accept) ? "application/json, text/event-stream" : accept;
   return Object.entries({ ...headers, accept: accepts }).filter(

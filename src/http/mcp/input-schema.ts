@@ -77,7 +77,7 @@ function objectOf(
 /** The first sentence of a description. Agents read the descriptions of all tools; graphql_schema returns the full description. */
 export const firstSentence = (description: string): string => description.split(/(?<=[.?!]) +/, 1).join("");
 
-/** Adds the description of an argument or field, which is more specific than the description of its type, and the default. */
+/** Adds the default of an argument or field, and its description, which is more specific than the description of its type. */
 function described(schema: ValueSchema, description: string, fallback?: unknown): ValueSchema {
   const isJson = isJsonString(schema);
   const own = isJson ? jsonString(description) : { ...schema, ...(description && { description }) };
@@ -85,7 +85,10 @@ function described(schema: ValueSchema, description: string, fallback?: unknown)
   return own;
 }
 
-/** The JSON Schema of a type. The schema does not allow null: an argument without a value is absent. No input type contains itself. */
+/**
+ * The JSON Schema of a type. It does not allow null: an argument without a value is omitted. The recursion ends, because no input type
+ * contains itself.
+ */
 function schemaOf(type: GraphQLInputType): ValueSchema {
   if (isNonNullType(type)) return schemaOf(type.ofType);
   if (isListType(type)) return { type: "array", items: schemaOf(type.ofType) };
@@ -103,7 +106,7 @@ function schemaOf(type: GraphQLInputType): ValueSchema {
   return described(objectOf(fields), firstSentence(type.description ?? ""));
 }
 
-/** Descriptions of the arguments and input fields for which variables are used, by variable. The first use counts. */
+/** Describes each variable by the description of the argument or input field for which it is used first. */
 function describeVariables(schema: GraphQLSchema, document: DocumentNode): ReadonlyMap<string, string> {
   const descriptions = new Map<string, string>();
   const typeInfo = new TypeInfo(schema);

@@ -52,15 +52,18 @@ export interface Tool {
   readonly call: (input: Input, execute: RunOperation) => Promise<CallToolResult> | CallToolResult;
 }
 
-/** Annotations by type. Clients ask for confirmation before a destructive tool. `openWorldHint`: whether a tool reaches other services. */
+/**
+ * Annotations of tools, by type. Clients ask for confirmation before they call a destructive tool. `openWorldHint`: whether a tool reaches
+ * other services.
+ */
 const ANNOTATIONS: Readonly<Record<ToolType, ToolAnnotations>> = {
   query: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   mutation: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
 };
 
 /**
- * Calls a tool. Unknown arguments, which GraphQL would ignore, are rejected here; GraphQL checks the other arguments. Errors are returned as
- * a result, which the agent reads.
+ * Calls a tool. Rejects unknown arguments, which GraphQL would ignore. GraphQL checks the other arguments. Errors are returned as a result,
+ * so that the agent reads them.
  */
 export async function callTool(
   { definition: { inputSchema }, call }: Tool,
@@ -84,8 +87,8 @@ export async function callTool(
 const failed = (text: string): CallToolResult => ({ content: [{ type: "text", text }], isError: true });
 
 /**
- * Removes nulls, because models send null for arguments that they do not set. Within an argument null may clear a value, so it is removed
- * there only for fields with a default.
+ * Removes nulls, because models send null for arguments that they do not set. Within an argument, null may mean that a value is cleared, so
+ * null is removed there only for fields with a default.
  */
 function withoutNulls(
   given: Input,
@@ -99,7 +102,7 @@ function withoutNulls(
   return Object.fromEntries(entries);
 }
 
-/** Converts a value for its schema. A string of JSON is parsed; if it is invalid, GraphQL reports the error. */
+/** Converts a value as its schema requires: parses strings that contain JSON. If the JSON is invalid, GraphQL reports the error. */
 function valueFor(schema: ValueSchema | undefined, given: unknown): unknown {
   if (!schema) return given;
   const { items, properties } = schema;
@@ -125,7 +128,7 @@ const TYPE_NAMES: InputSchema = {
   additionalProperties: false,
 };
 
-/** The tool that shows parts of the schema, because many clients do not show resources to their agents. */
+/** The tool that shows parts of the schema. The schema is also a resource, but many clients do not show resources to their agents. */
 export const toolOfSchema = (schema: GraphQLSchema): Tool => {
   const name = "graphql_schema";
   const description =
@@ -165,7 +168,7 @@ export function toToolResult(result: ExecutionResult, document?: DocumentNode): 
 /**
  * Creates a tool for each operation of the trusted documents, or of the bundled operations. Skips operations of other types, operations
  * without a name or with a name that hosts reject, documents that cannot be parsed, and the sign-in, because an agent should not have a
- * password. Also skips bundled mutations of several fields, which are examples for people, and the bundled comparison of two runs.
+ * password. Also skips bundled operations that are examples for people.
  */
 export async function readTools(
   { schema, rename, config: { TRUSTED_DOCUMENTS: trusted } }: GatewayDependencies,
@@ -234,7 +237,7 @@ const withoutCosts = (description: string): string =>
     .filter((sentence) => !/\bupstream requests?\b/.test(sentence))
     .join(" ") || description;
 
-/** Describes an operation by its root fields: generated manifests have no comments. */
+/** Describes an operation by its root fields, because the documents in generated manifests have no comments. */
 function describeFields(schema: GraphQLSchema, node: OperationDefinitionNode): string {
   const fields = schema.getRootType(node.operation)?.getFields();
   return [...new Set(rootFieldsOf(node))]
@@ -270,7 +273,7 @@ export function toolOfOwnDocuments(type: ToolType, hasSchema: boolean, maxTokens
       if (typeof input["variables"] === "string")
         throw new InputError("variables: expected a JSON object, got a string that is not one");
       const params = checkParams(input);
-      // A document that cannot be parsed, or is too long to be run, does nothing.
+      // A document that cannot be parsed, or is too long, is executed all the same, because the engine reports the error.
       const document = parsed(params.query ?? "", maxTokens);
       return document && signsIn(document) ? failed(NO_SIGN_IN) : execute(params, type);
     },

@@ -10,7 +10,7 @@ export type Query = Readonly<Record<string, string>>;
 export interface RunRead {
   readonly at: RunAddress;
   readonly query?: Query | undefined;
-  /** Keys of the record that are needed. If absent, all keys. */
+  /** The keys of the record that are needed; all keys if absent. */
   readonly keys?: readonly PropertyKey[];
   /** The group of an experiment, if it is known. */
   readonly group?: RunAddress | null;
@@ -19,7 +19,7 @@ export interface RunRead {
 /** Finds the response for one read in a list; undefined if the list does not contain it. */
 export type Find = (read: RunRead) => unknown;
 
-/** One list request that covers several reads, and a function that finds the response of each in it. */
+/** One list request that covers several reads. `find` returns a function that finds the response for each read. */
 export interface ListRead {
   readonly endpoint: Get<RunAddress, unknown>;
   readonly at: RunAddress;
@@ -30,7 +30,7 @@ export interface ListRead {
 /** How one list request can replace many reads of an endpoint. */
 export interface BatchRule {
   readonly endpoint: Get<RunAddress, unknown>;
-  /** A key that is equal for reads that one list can cover; null when the read cannot be batched. */
+  /** A string that is equal for reads that one list can cover; null if the read cannot be batched. */
   readonly common: (read: RunRead) => string | null;
   readonly list: (reads: readonly [RunRead, ...RunRead[]]) => ListRead;
   readonly maxReads: number;
@@ -38,7 +38,7 @@ export interface BatchRule {
 
 const NO_SIZE = { size: null, maxSize: null };
 
-/** Batches reads of records by the list's id filter, if list items have the needed keys. */
+/** Batches reads of records into a list that is filtered by their ids, if list items have the needed keys. */
 export function byIds<R extends { readonly id: number }>(
   endpoint: Get<RunAddress, R>,
   list: Get<Pick<RunAddress, "owner" | "project">, Page<R>>,
@@ -71,7 +71,7 @@ export function byIds<R extends { readonly id: number }>(
   };
 }
 
-/** Batches the metrics of experiments in the same group into the metrics of the group. */
+/** Batches reads of the metrics of experiments in one group into a read of the metrics of the group. */
 export function byGroup(
   endpoint: Get<RunAddress, Page<MetricRecord>>,
   list: Get<RunAddress, Page<MetricRecord>>,
@@ -89,7 +89,7 @@ export function byGroup(
       find: (answer) => {
         // Safe, as above.
         const { results, next, count } = answer as Page<MetricRecord>;
-        // If there is a next page, an experiment may have more. A record without an experiment could belong to any of them.
+        // On an incomplete page, an experiment may lack metrics. A record without an experiment could belong to any experiment.
         const isWhole = !next && (count ?? 0) <= results.length;
         return isWhole && results.every(({ experiment }) => experiment != null)
           ? pagesOf(results)

@@ -14,17 +14,17 @@ interface Endpoint<At, out Answer> {
   readonly path: string;
   readonly answer: Reader<Answer>;
   /**
-   * The endpoint's name in the section `optional` of profiles, which determine whether a server has it. Null for endpoints in the service's
-   * document.
+   * The endpoint's name in the section `optional` of profiles, if only the profile determines whether a server has it. Null for endpoints
+   * of the service's document.
    */
   readonly optional: { readonly name: string } | null;
-  /** The capability that needs it; null for an endpoint that every server should have, or that only saves requests. */
+  /** The capability that needs this endpoint. Null if every server should have it, or if it only saves requests. */
   readonly capability: Capability | null;
   /** Fills the path parameters. Throws `InputError` if a value could escape its segment. */
   toPath(at: At): string;
 }
 
-/** Capabilities that only some servers have, as `gateway.capabilities` lists them. Most are not in the service's document. */
+/** Capabilities that only some servers have. `gateway.capabilities` lists them. Most are not in the service's document. */
 export const CAPABILITIES = {
   LISTS: "Lists of projects and runs.",
   EXPERIMENT_JOB_LOGS: "`ExperimentJob.logs`.",
@@ -70,7 +70,7 @@ export interface Command<At, out Answer, in Body = undefined> extends Endpoint<A
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
   /** Whether the request is sent without the caller's token, as for login. */
   readonly anonymous: boolean;
-  /** Whether 404 also means that there is nothing to undo. */
+  /** Whether a 404 may also mean that there is nothing to undo. */
   readonly undoes: boolean;
   readonly encode: (body: Body) => string | null;
   /** The part of the body that error messages must not contain. */
@@ -127,15 +127,15 @@ export const capable = <Same extends AnyEndpoint>(capability: Capability, endpoi
   capability,
 });
 
-/** The body of a command, sent as JSON unless it is undefined: `post(path, Reader, json<{ values: … }>())`. */
+/** Defines the body of a command, which is sent as JSON unless it is undefined: `post(path, Reader, json<{ values: … }>())`. */
 export const json = <Body>() => ({
   body: (body: Body) => (body === undefined ? null : JSON.stringify(body)),
 });
 
-/** `POST superusers/revoke/{username}/`, as profiles spell an endpoint. */
+/** An endpoint as profiles spell it: `POST superusers/revoke/{username}/`. */
 export const spellingOf = ({ method, path }: EndpointName): string => `${method} ${path}`;
 
-/** The endpoint with another method and path, such as `POST superusers/revoke/{username}/`. */
+/** Copies an endpoint with another method and path, such as `POST superusers/revoke/{username}/`. */
 export function override<Same extends { readonly path: string }>(endpoint: Same, spelling: string): Same {
   const [method, path = ""] = spelling.split(" ");
   return { ...endpoint, method, path, toPath: toPathOf(path) };
@@ -171,7 +171,7 @@ function toPathOf<Path extends string>(path: Path) {
       : [],
   );
   return (at: PathParameters<Path>): string => {
-    // Joining immediately saves memory: unjoined strings would be five objects for each waiting read.
+    // `join` saves memory: V8 would keep a concatenated string as five objects for each waiting read.
     const filled = [start];
     for (const { name, after } of parts) filled.push(encodedSegment(name, at[name]), after);
     return filled.join("");
@@ -204,8 +204,7 @@ export function segment(name: string, value: string): string {
 }
 
 /**
- * Maximum length of a path, percent-encoded. Servers reject a request line above 4,094 bytes with the same response as for a missing
- * folder.
+ * Maximum length of a path, percent-encoded. A server responds to a request line above 4,094 bytes in the same way as to a missing folder.
  */
 const MAX_PATH_BYTES = 2_000;
 /** Matches backslashes, control characters and halves of surrogate pairs, which UTF-8 cannot encode. */

@@ -8,66 +8,72 @@ export const MAX_NESTING = 200;
 
 /** The result of one pass over JSON before it is parsed. It is meaningless for invalid JSON. */
 export interface JsonScan {
-  /** Upper bound of the heap size of the parsed value, in bytes. */
+  /** Upper bound for the heap size of the parsed value, in bytes. */
   readonly heapBytes: number;
   readonly isTooDeep: boolean;
   /**
-   * Start and end of each part that `JSON.parse` would reject or change, in order: `NaN`, `Infinity`, integers that a number cannot
+   * Start and end of each part that `JSON.parse` would reject or change, in their order: `NaN`, `Infinity`, integers that a number cannot
    * represent, and values that are nested too deeply.
    */
   readonly replacements: readonly number[];
-  /** The JSON as a string if all of it is ASCII, which avoids decoding it again. */
+  /** The JSON as a string, so that it need not be decoded again; null if it contains anything but ASCII. */
   readonly ascii: string | null;
 }
 
 /*
- * Bytes of heap in V8 without pointer compression, which are the same in Node.js 20 to 26. `test/memory/json-heap.test.ts`
- * compares the estimate with the heap.
+ * The sizes below are bytes of heap in V8 without pointer compression. They are the same in Node.js 20 to 26.
+ * `test/memory/json-heap.test.ts` compares the estimate with the real heap.
  */
 
-/** The sizes of a slot, and of an object or list. */
+/** The size of a slot. `OBJECT`: the size of an object. */
 const SLOT = 8;
 const OBJECT = 24;
 /** An object without named properties has four slots. */
 const UNNAMED_HEAP_BYTES = 32;
 const LIST = 48;
-/** The size of a string without its characters, including their padding. */
+/** The size of a string without its characters, but with their padding. */
 const STRING = 23;
 /**
- * The size of a number that is not a small integer. A small one in an object takes as much if another object has a fraction under the same
- * name.
+ * The size of a number that is not a small integer. A small integer in an object takes as much if another object has a fraction under the
+ * same name.
  */
 const NUMBER_HEAP_BYTES = 16;
-/** The size of an integer that is stored as its digits, without them. */
+/** The size of an integer that is stored as raw JSON, without its digits. */
 const DIGITS = 100;
-/** The size of a name that is an index, such as `34`: it creates a list of at most 36 slots, or a hash table. */
+/** The size of a name that is an index, such as `34`. V8 creates a list of at most 36 slots for it, or a hash table. */
 const INDEX_HEAP_BYTES = 304;
-/** The size of a name, without its string, in an object whose names no other object has in the same order: a hidden class. */
+/**
+ * The size of a hidden class per name, without the string of the name. Objects with the same names in the same order share a hidden class.
+ */
 const CLASS = 128;
-/** An object with more names is a hash table, which has a fixed size and takes more for each name. */
+/** An object with more names than `above` is a hash table, which takes `object` bytes, and `perName` bytes for each name. */
 const HASHED = { above: 127, perName: 64, object: 128 };
 
 const [QUOTE, PLUS, COMMA, MINUS, DOT, ZERO, NINE, COLON] = [0x22, 0x2b, 0x2c, 0x2d, 0x2e, 0x30, 0x39, 0x3a];
 const [OPEN_LIST, BACKSLASH, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5c, 0x5d, 0x7b, 0x7d];
 const [SPACE, SMALL_A, SMALL_E, SMALL_U, SMALL_Z] = [0x20, 0x61, 0x65, 0x75, 0x7a];
 
-/** Matches an integer that a number may not represent. */
+/** Matches an integer that may be too large for a number. */
 const LONG_INTEGER = /^-?[1-9]\d{15,}$/;
-/** The minimum digits of such an integer, and of one that takes more than its slot in a list. */
+/** Minimum digits of such an integer. `LARGE`: minimum digits of an integer that takes more than its slot in a list. */
 const [LONG, LARGE] = [16, 10];
 /** Maximum digits of an index. */
 const LONGEST_INDEX = 10;
 
 const NOT_A_NUMBER = /^(?:NaN|Infinity)$/;
 
-/** For each object and list around the current one: its number of names (the complement of it in an object), their bytes, their hash. */
+/**
+ * One entry for each enclosing object or list: its number of names. In an object, the bitwise complement of the number is stored, which is
+ * negative. `sizes`: the bytes of these names. `hashes`: their hash.
+ */
 const counts = new Int32Array(MAX_NESTING + 1);
 const sizes = new Int32Array(MAX_NESTING + 1);
 const hashes = new Int32Array(MAX_NESTING + 1);
 
 /**
- * Hidden classes by the hash of their names, in order, and the number of the last scan that found each. A scan counts each of its classes
- * once, because those of earlier values may have been collected. The hash is random, so that callers cannot choose names with equal hashes.
+ * The known hidden classes, by the hash of their names in order. `scans`: the number of the last scan that found each. Each scan counts its
+ * classes again, because the garbage collector may have removed the classes of earlier values. The hash is seeded at random, so that
+ * callers cannot choose names with equal hashes.
  */
 const classes = new Int32Array(2 ** 16);
 const scans = new Int32Array(2 ** 16);
@@ -75,14 +81,14 @@ const [FACTOR, START] = [Math.floor(Math.random() * 2 ** 30) * 4 + 1, Math.floor
 let scan = 0;
 
 /**
- * Hidden classes that were found since V8 last removed unused ones, which it does in a full garbage collection. V8 creates at most 1,536
- * from one class: further objects are hash tables, even if they have equal names.
+ * Number of hidden classes that were found since V8 last removed unused ones, which it does in a full garbage collection. V8 derives at
+ * most 1,536 classes from one class. Further objects become hash tables, even if their names are equal.
  */
 let classCount = 0;
 const MAX_CLASSES = 1_000;
 let sinceCollection = new WeakRef({});
 let resetAt = 0;
-/** How long responses and results can keep classes alive, approximately, in milliseconds. */
+/** How long responses and results can keep hidden classes alive, approximately, in milliseconds. */
 const KEPT_MS = 60_000;
 
 function beginScan(): void {
@@ -96,7 +102,7 @@ function beginScan(): void {
   sinceCollection = new WeakRef({});
 }
 
-/** Scans JSON in UTF-8. It is one long function for speed, because it scans each response. It takes less than half as long as parsing. */
+/** Scans JSON in UTF-8, in less than half of the time of parsing it. One long function for speed, because every response is scanned. */
 export function scanJson(json: Buffer): JsonScan {
   // Searching a string is ten times as fast as a loop.
   const text = json.toString("latin1");
@@ -122,7 +128,7 @@ export function scanJson(json: Buffer): JsonScan {
         hash = Math.imul(hash ^ letter, FACTOR);
         if (letter !== BACKSLASH) continue;
         at++;
-        // The name may be an index: "3\u0034" is 34.
+        // An escape may hide an index: "3\u0034" is 34.
         if (json[at] === SMALL_U) heapBytes += INDEX_HEAP_BYTES;
       }
       const length = at - start - 1;
@@ -201,7 +207,7 @@ const isLost = (digits: string): boolean =>
 function heapOfNames(names: number, nameBytes: number, hash: number): number {
   if (names === 0) return UNNAMED_HEAP_BYTES;
   const hashed = names > HASHED.above ? names * HASHED.perName + HASHED.object : 0;
-  // Two slots store the last two.
+  // A hash has two possible slots, so two hashes that collide can both be stored.
   const slot = hash >>> 16;
   const at = classes[slot] === hash ? slot : slot ^ 1;
   if (classes[at] === hash) {
@@ -231,7 +237,10 @@ function isEscaped(json: Buffer, quote: number): boolean {
 export const isDigit = (byte = 0): boolean => byte >= ZERO && byte <= NINE;
 const isLetter = (byte = 0): boolean => (byte | SPACE) >= SMALL_A && (byte | SPACE) <= SMALL_Z;
 
-/** Heap size of the characters of a string: one byte each, or two if one of them has, or by an escape may have, a code above 255. */
+/**
+ * Heap size of the characters of a string: one byte each, or two if any character has a code above 255. A `\u` escape is assumed to have
+ * one.
+ */
 function sizeOf(json: Buffer, start: number, end: number): number {
   let characters = 0;
   let isWide = false;

@@ -16,11 +16,11 @@ import * as records from "./records.ts";
 import { EXPERIMENT, type RunAddress, type Spelling } from "./reference.ts";
 
 /*
- * All kinds of record: one row each. A row has the endpoints of its section of the service's document, "Endpoints", in the document's order
- * and spelling, and the details of the kind that shared code needs. Profiles, the GraphQL kinds, their lists, their common mutations and
- * `runsUpdated` derive from the rows. Paths are relative to `{base_url}/api/v1/`; the document's {u} and {p} are {owner} and {project}.
- * Three endpoints call the record's id {experiment_id} or {job_id} there; here it is always {id}, so that every mutation works with every
- * endpoint.
+ * All kinds of record, one row each. A row has the endpoints of the kind, in the order and spelling of the section "Endpoints" of the
+ * service's document, and the details of the kind that shared code needs. Profiles, the GraphQL kinds, their lists, their common mutations
+ * and `runsUpdated` are derived from the rows. Paths are relative to `{base_url}/api/v1/`. The document's {u} and {p} are {owner} and
+ * {project} here. Three endpoints of the document call the record's id {experiment_id} or {job_id}. Here it is always {id}, so that every
+ * mutation works with every endpoint.
  */
 
 /** The body of an update, a restart or a creation. The profile defines which keys a server accepts. */
@@ -33,7 +33,7 @@ type ActName = "delete" | "stop" | "startTensorboard" | "stopTensorboard" | "boo
 
 /** A kind whose records profiles describe. */
 export interface RecordKind {
-  /** Name of its lists and records in profiles. */
+  /** Name of the kind's lists and records in profiles. */
   readonly records: string;
   readonly keys: readonly string[];
   readonly optional?: Named;
@@ -41,17 +41,17 @@ export interface RecordKind {
 
 /** A kind of run, whose records are addressed by owner, project and id. */
 export interface RunKind<out R extends records.RunnableRecord = records.RunnableRecord> extends RecordKind {
-  /** The name of its type, also in global ids. */
+  /** The name of the GraphQL type, also used in global ids. */
   readonly name: string;
-  /** The noun for one of them, with its article, and for several, in descriptions. */
+  /** The noun for one run of this kind, with its article, for descriptions. `many`: the noun for several. */
   readonly one: string;
   readonly many: string;
-  /** Replaces `many` in places where it would be unclear. */
+  /** Replaces `many` where `many` would be unclear. */
   readonly manyInFull?: string;
-  /** The spelling of references to it, and the id in examples of them. */
+  /** The spelling of references to runs of this kind. `example`: the id in example references. */
   readonly reference: Spelling;
   readonly example: string;
-  /** The endpoints of the document that several kinds have. A kind can have others. */
+  /** The endpoints of the service's document. Only the ones that several kinds have are declared here. */
   readonly endpoints: Named & {
     readonly read: Get<RunAddress, R>;
     readonly list?: Get<Pick<RunAddress, "owner" | "project">, Page<R>>;
@@ -95,7 +95,7 @@ const keptOptional = <R>(many: string, read: RecordDecoder<R>) => ({
   archived: optional(`archived${capital(many)}`, "ARCHIVES", get(`archives/{owner}/${many}`, pageOf(read))),
 });
 
-/** The optional endpoints of kinds with outputs: `jobOutputFolder`, `jobOutputFile`. Both take the query parameter `path`. */
+/** The optional endpoints of kinds with outputs: `jobOutputFolder`, `jobOutputFile`. Both endpoints take the query parameter `path`. */
 const outputOptional = (one: string, many: string) => ({
   outputFolder: optional(
     `${one}OutputFolder`,
@@ -255,7 +255,7 @@ export const administration = {
   revoke: del("superusers/revoke/{username}/", Nothing),
 };
 
-/** Jobs of experiments, which have their endpoints in the section of the experiments. */
+/** Jobs of experiments. Their other endpoints are in the row of experiments. */
 export const experimentJob = {
   records: "experimentJobs",
   keys: records.EXPERIMENT_JOB_KEYS,
@@ -290,7 +290,7 @@ export const project = {
   },
 } as const;
 
-/** The rows of all kinds of run. The compiler checks that each is complete. */
+/** The rows of all kinds of run. The type makes the compiler check that each row is complete. */
 export const runKinds: readonly RunKind[] = Object.values(runs);
 
 /** The endpoint that lists a kind of run; undefined without one. */
@@ -317,7 +317,7 @@ export const sections: Readonly<Record<string, Readonly<Record<string, AnyEndpoi
   optional: optionalEndpoints,
 };
 
-/** The name of a type as fields spell it: `buildJob`. */
+/** The name of a type with a small initial, as in field names: `buildJob`. */
 export const uncapital = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
 
 /** Joins names: `a job, a build job or a group`. */

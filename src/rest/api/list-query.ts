@@ -14,9 +14,9 @@ interface MetricOrder {
 export interface ListRequest {
   readonly order?: Order | null | undefined;
   readonly metricOrder?: MetricOrder | null | undefined;
-  /** Conditions that the gateway writes in the server's language. */
+  /** Conditions that the gateway translates into the server's filter language. */
   readonly conditions: readonly Condition[];
-  /** A filter in the server's own language. */
+  /** A filter that the caller wrote in the server's filter language. */
   readonly query?: string | null | undefined;
   /** The id of a group, to list only its experiments. */
   readonly group: string | undefined;
@@ -36,8 +36,8 @@ export function listQuery(profile: Profile, request: ListRequest): Query {
 }
 
 /**
- * The keys of rows by which a server sorts a list: the requested one, and the additional dates of the profile. An unknown order is assumed
- * to be by dates.
+ * The keys of rows by which a server sorts a list: the requested key, and the additional dates of the profile. If the profile does not say
+ * how the server sorts, dates are assumed.
  */
 export function sortKeys(
   { orders, metricOrders }: Profile,
@@ -53,8 +53,8 @@ export function sortKeys(
 }
 
 /**
- * The group for the list's own parameter, and the remaining conditions for the filter. The parameter finds the experiments of any group.
- * The filter finds only those that a group has started, not those that a user chose for it.
+ * Separates a condition on the group from the other conditions, because lists have a parameter for the group. The parameter finds all
+ * experiments of a group. The filter would find only the experiments that the group has started, not the ones that a user added to it.
  */
 export function splitGroup(
   { filters }: Profile,
@@ -116,8 +116,8 @@ function filterOf(
 }
 
 /**
- * Databases sort missing values first in descending order, and nulls and strings such as "NaN" first in ascending order, so runs without a
- * number would come first.
+ * Adds the condition that a run has the metric of an order. Otherwise runs without a number would come first: databases sort missing values
+ * first in descending order, and nulls and strings such as "NaN" first in ascending order.
  */
 function presenceIn({ name }: MetricOrder, given: readonly Condition[]): readonly Condition[] {
   const isCompared = given.some((condition) => condition.key === "metric" && condition.name === name);
@@ -129,12 +129,12 @@ function lacking(what: string, capability?: string): never {
 }
 
 /*
- * The filter language of lists, that of Polyaxon 0.x: `status:~running|failed,metric.loss:<0.5`. Values that it cannot express are not
- * sent, so that no value changes the meaning of a filter and no filter crashes the server.
+ * The filter language of lists, which is the language of Polyaxon 0.x: `status:~running|failed,metric.loss:<0.5`. Values that the language
+ * cannot express are rejected, so that no value changes the meaning of a filter and no filter crashes the server.
  */
 
 export interface Condition {
-  /** Path of its argument, for error messages: `filter.tags`. */
+  /** Path of the GraphQL argument, for error messages: `filter.tags`. */
   readonly argument: string;
   readonly key: keyof typeof QUERY_FIELDS;
   /** Name of the metric or of the parameter. */
@@ -144,7 +144,7 @@ export interface Condition {
   readonly operands: readonly string[];
 }
 
-/** The condition that a run has any value of a metric: no number is below this one. */
+/** The condition that a run has any value of a metric: the value must be at least a number that is smaller than any other. */
 export const hasMetric = (argument: string, name: string): Condition => ({
   argument,
   key: "metric",
@@ -174,7 +174,10 @@ const OPERATORS = {
   atMost: "<=",
 } as const;
 
-/** The server trims values, splits them at operators of the language, and reads a comparison or negation at their start. */
+/**
+ * Whether a filter can contain a string as it is. The server trims values, splits them at operators of the language, and takes a comparison
+ * or negation at the start of a value as an operator.
+ */
 const isPlain = (text: string): boolean =>
   text !== "" && text.trim() === text && !/[,|:\p{Cc}\p{Cs}]|\.\.|^[~<>=]/u.test(text);
 
@@ -189,12 +192,12 @@ export function checkText(argument: string, text: string): void {
 }
 
 /**
- * Matches the start of a number, a list, an object, a quoted string or a word of JSON. Without this check, parsing would throw for each of
- * thousands of strings, which takes long.
+ * Matches the start of a number, a list, an object, a quoted string or a word of JSON. Checked first, because trying to parse thousands of
+ * strings, each of which throws, would take long.
  */
 const MAY_BE_JSON = /^\s*(?:[-+.\d"[{]|true|false|null|NaN|-?Infinity)/u;
 
-/** The other meaning of a string: a number, a boolean, null or a list; undefined without one. */
+/** The value that the server may take a string for: a number, a boolean, null, a list or an object; undefined if it is only a string. */
 export function meaningOf(text: string): unknown {
   if (!MAY_BE_JSON.test(text)) return undefined;
   try {
@@ -212,7 +215,9 @@ const NUMBER_FIELD = {
   expected: "a finite number",
 };
 
-/** Matches valid days that the server can convert to any time zone. It crashes on others, and does not support a time of day. */
+/**
+ * Accepts valid days that the server can convert to any time zone. The server crashes on other days, and does not support a time of day.
+ */
 const DAY = {
   isValid: (text: string) =>
     /^(?:19[7-9]\d|2\d{3})-\d\d-\d\d$/.test(text) &&
@@ -226,7 +231,7 @@ const QUERY_FIELDS = {
   name: { spelling: "name", ...TEXT },
   status: { spelling: "status", ...TEXT },
   tags: { spelling: "tags", ...TEXT },
-  // Only the key `user` accepts internal ids, and a name crashes the server.
+  // The key `user` is not used, because it accepts only internal ids: a name there crashes the server.
   user: { spelling: "user.username", ...TEXT },
   build: { spelling: "build", ...TEXT },
   group: { spelling: "group", ...TEXT },
@@ -235,7 +240,7 @@ const QUERY_FIELDS = {
   startedAt: { spelling: "started_at", ...DAY },
   finishedAt: { spelling: "finished_at", ...DAY },
   metric: { spelling: "metric", ...NUMBER_FIELD },
-  // Servers find only strings. A number never matches.
+  // Servers find only parameters that are strings. A number never matches.
   parameter: {
     ...TEXT,
     spelling: "declarations",
@@ -244,19 +249,19 @@ const QUERY_FIELDS = {
 } as const;
 
 /**
- * The server splits a name into a path at `.` and `__`, reads an integer as an index into a list, and passes quotes and `%` to the
- * database.
+ * Matches names of metrics and parameters that the server looks up unchanged. It splits other names into a path at `.` and `__`, takes an
+ * integer as an index into a list, and passes quotes and `%` to the database.
  */
 const FIELD_NAME = /^(?! )(?!.*__)(?=.*\p{L})[\p{L}\p{M}\p{N}_/@+#() -]*[\p{L}\p{M}\p{N}/@+#()-]$/u;
 
-/** Words that the server reads as an operator at the end of a path. For a metric, which is always compared, it reads none. */
+/** Words that the server takes as an operator at the end of a path, except in the name of a metric. */
 const RESERVED_WORDS = new Set(
   "contained_by contains endswith exact gt gte has_any_keys has_key has_keys icontains iendswith iexact in iregex isnull istartswith lt lte range regex startswith".split(
     " ",
   ),
 );
 
-/** Columns of the table of experiments in releases 0.2 to 0.6. An order by a metric with such a name crashes them. */
+/** Columns of the table of experiments in releases 0.2 to 0.6. Sorting by a metric with such a name crashes these servers. */
 const COLUMNS = new Set(
   "backend build_job build_job_id chart_views clones cloning_strategy code_reference code_reference_id config content created_at data_refs declarations deleted description experiment_group experiment_group_id finished_at framework id in_cluster is_managed jobs last_metric metric metric_id metrics name original_experiment original_experiment_id outputs outputs_refs outputs_refs_id params persistence project project_id readme run_env selections started_at status status_id statuses tags tensorboard_jobs updated_at user user_id uuid".split(
     " ",

@@ -2,12 +2,16 @@ import { randomUUID } from "node:crypto";
 import { isDigit, scanJson } from "./json-scan.ts";
 import { isObject, rawJSON } from "./record.ts";
 
-/** Prefix of a string that stands for an integer which a number cannot represent. It is random, so that no other string begins with it. */
+/**
+ * Prefix of a string that replaces an integer which a number cannot represent. The prefix is random, so that no other string begins with
+ * it.
+ */
 const MARK = randomUUID().slice(0, 13);
 
 /**
- * Parses JSON in UTF-8, with its scan if there is one. `NaN` and `Infinity`, which Python's encoder writes, and values that are nested too
- * deeply become null. Integers are created by `integerOf`. Throws `SyntaxError`.
+ * Parses JSON in UTF-8. The second argument is its scan, if the JSON was already scanned. `NaN` and `Infinity`, which Python's encoder
+ * writes, and values that are nested too deeply become null. Integers that a number cannot represent are converted by `integerOf`. Throws
+ * `SyntaxError`.
  */
 export function parseJson(json: Buffer, { replacements, ascii } = scanJson(json)): unknown {
   if (replacements.length === 0) return JSON.parse(ascii ?? withoutOrderMark(json.toString("utf8")));
@@ -20,15 +24,18 @@ export function parseJson(json: Buffer, { replacements, ascii } = scanJson(json)
   });
 }
 
-/** A byte order mark is not JSON. */
+/** Removes a byte order mark, which `JSON.parse` rejects. */
 const withoutOrderMark = (text: string): string => (text.startsWith("\uFEFF") ? text.slice(1) : text);
 
-/** JSON with null instead of each exception, or a string instead of an integer. One buffer, because there may be a million exceptions. */
+/**
+ * Copies JSON with each replacement applied: a string for an integer, null for anything else. Uses one buffer, because there may be a
+ * million replacements.
+ */
 function withReplacements(json: Buffer, replacements: readonly number[]): string {
   const result = Buffer.allocUnsafe(json.length + replacements.length * MARK.length);
   let length = 0;
   const put = (source: Buffer, from: number, to: number): void => {
-    // For so few bytes, calling `copy` would take longer.
+    // For a few bytes, a loop is faster than `copy`.
     if (to - from > SHORT_COPY_BYTES) length += source.copy(result, length, from, to);
     // Safe: the source contains these bytes.
     else for (let at = from; at < to; at++) result[length++] = source[at] as number;
@@ -43,7 +50,7 @@ function withReplacements(json: Buffer, replacements: readonly number[]): string
       continue;
     }
     put(QUOTE, 0, 1);
-    // Before Node.js 21 the digits are a string.
+    // Before Node.js 21 the result has a string with the digits.
     if (rawJSON) length += result.write(`${MARK}${index}`, length, "latin1");
     else put(json, start, end);
     put(QUOTE, 0, 1);
@@ -56,7 +63,10 @@ const SHORT_COPY_BYTES = 64;
 const QUOTE = Buffer.from('"');
 const NULL = Buffer.from("null");
 
-/** The value with integers instead of their strings. A reviver would take thirty times as long as parsing, and four times the heap. */
+/**
+ * Replaces the strings that stand for integers. Own code, because a reviver would take thirty times as long as parsing, and four times the
+ * heap.
+ */
 function unmarked(value: unknown, integerFor: (mark: string) => object): unknown {
   if (typeof value === "string") return value.startsWith(MARK) ? integerFor(value) : value;
   if (Array.isArray(value)) value.forEach((item, index) => void (value[index] = unmarked(item, integerFor)));
@@ -64,7 +74,7 @@ function unmarked(value: unknown, integerFor: (mark: string) => object): unknown
   return value;
 }
 
-/** Whether a value is nested more than `levels` deep. For values that do not come from JSON: YAML, and literals of documents. */
+/** Whether a value is nested more than `levels` deep. For values that were not scanned as JSON: YAML, and literals of GraphQL documents. */
 export const isDeeper = (value: unknown, levels: number): boolean =>
   typeof value === "object" &&
   value !== null &&

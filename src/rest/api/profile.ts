@@ -5,8 +5,8 @@ import { type AnyEndpoint, overrideIssue, spellingOf } from "./endpoint.ts";
 import { recordKinds, runKinds, sections } from "./kinds.ts";
 
 /*
- * The format of profiles, which describe servers. Built-in profiles and the files of `UPSTREAM_PROFILE` use it; its JSON
- * Schema is generated from here, descriptions included.
+ * The format of profiles, which describe servers. Built-in profiles and the file that `UPSTREAM_PROFILE` names have this format. Its
+ * published JSON Schema, including the descriptions, is generated from here.
  */
 
 /** A strict object, with our own error messages. */
@@ -57,7 +57,7 @@ const Authorization = section({
   ),
 });
 
-/* The description of lists: their pages, orders and filters. */
+/* The part of a profile that describes lists: their pages, orders and filters. */
 
 const Paging = z.discriminatedUnion(
   "by",
@@ -252,7 +252,10 @@ export const WrittenProfile = section({
 });
 export type WrittenProfile = z.input<typeof WrittenProfile>;
 
-/** How many levels of a section are merged, by default its own keys. At 0 the written section replaces the inherited one. */
+/**
+ * The number of levels at which a section is merged with the inherited one. By default 1, so its own keys are merged. At 0 the section
+ * replaces the inherited one.
+ */
 const DEPTHS: { readonly [Name in keyof Profile]?: number } = { endpoints: 2, inputs: 2, paging: 0 };
 
 export const extend = (base: Profile, written: z.output<typeof WrittenProfile>): Profile =>

@@ -5,7 +5,7 @@ import { extend, Orders, type Profile, type ProfileName, WrittenProfile } from "
 import { mapped } from "./record.ts";
 import { GROUP_COUNTERS } from "./records.ts";
 
-/** The overrides that offer these optional endpoints, in the spelling of this gateway. */
+/** Creates the overrides which say that a server has these optional endpoints, with their default methods and paths. */
 const withOptional = (names: string) =>
   Object.fromEntries(
     Object.entries(optionalEndpoints).flatMap(([name, endpoint]) =>
@@ -13,7 +13,7 @@ const withOptional = (names: string) =>
     ),
   );
 
-/** The server of the service's document: all of its endpoints, and no optional ones. */
+/** A server that matches the service's document: with all of its endpoints and no optional ones. */
 const document: Profile = {
   basePath: "/api/v1/",
   apiVersion: "v1",
@@ -46,18 +46,19 @@ const document: Profile = {
 
 const polyaxon02: WrittenProfile = {
   extends: "document",
-  // The server's default rate limit for each user, over the whole API.
+  // The server's default rate limit per user, over the whole API.
   rateLimits: [{ requests: 120, seconds: 60 }],
   endpoints: {
     job: { resume: null, copy: null },
     administration: { revoke: "POST superusers/revoke/{username}/" },
     optional: withOptional(
-      // The endpoint of one project is missing, because the server joins all its runs to count them and never returns a project with many.
+      // The endpoint of a single project is omitted on purpose: the server joins all runs of the project to count them, and never responds
+      // for a project with many runs.
       "projects experiments jobs builds groups bookmarkedExperiments bookmarkedJobs bookmarkedBuilds bookmarkedGroups bookmarkedProjects createProject updateProject deleteProject createExperiment createJob createBuild createGroup",
     ),
   },
   paging: { by: "offset", parameter: "offset", size: "limit" },
-  // Runs with equal values have no defined order, so pages of them overlap. A second date orders them.
+  // The server leaves open how runs with equal values are sorted, so their pages overlap. A second date sorts them.
   orders: {
     DEFAULT: { sort: "-updated_at,-created_at" },
     UPDATED_DESC: { sort: "-updated_at,-created_at" },
@@ -77,7 +78,7 @@ const polyaxon02: WrittenProfile = {
   omitted: { projects: ["readme"] },
   inputs: {
     update: { name: "name", tags: "tags" },
-    // The server ignores a key `declarations` of the body.
+    // The server ignores a key `declarations` at the top of the body.
     restart: { description: "description", parameters: "config.declarations", updateCode: "update_code" },
     createBuild: { section: "build" },
   },
@@ -123,7 +124,7 @@ const polyaxon04: WrittenProfile = {
   },
 };
 
-/** The demo service: a server of this release with all endpoints of the document, and without a throttle. */
+/** The demo service: it behaves like release 0.4, but has all endpoints of the document and no rate limit. */
 const demo: WrittenProfile = {
   extends: "polyaxon-0.4",
   timeZone: "UTC",
@@ -136,7 +137,7 @@ const demo: WrittenProfile = {
   },
 };
 
-/** The keys that the rows of lists lack on known servers, by the name of their records. */
+/** The keys that list items lack on known servers, by the name of their records. */
 export const OMITTED_IN_LISTS: Readonly<Record<string, readonly string[] | undefined>> =
   polyaxon04.omittedInLists ?? {};
 

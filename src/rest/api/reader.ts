@@ -17,8 +17,8 @@ import {
 } from "./record.ts";
 
 /**
- * Reads the response of an endpoint: `json` as records, `text` and `bytes` as streams. `nothing`, for endpoints that the
- * document marks ∅, ignores any body.
+ * Reads the response of an endpoint: `json` as records, `text` and `bytes` as streams. `nothing` ignores the body, for endpoints that the
+ * service's document marks with ∅.
  */
 export type Reader<Answer> = JsonReader<Answer> | { readonly form: "text" | "bytes" | "nothing" };
 
@@ -45,8 +45,8 @@ export const json = <Answer>(read: RecordDecoder<Answer>): Reader<Answer> => ({
 });
 
 /**
- * Creates a reader of JSON responses with a long list under a key. The schema of the response accepts any records there. They are read one
- * by one, so that other tasks can run in between.
+ * Creates a reader of JSON responses with a long list under a key. `table` accepts any records there. The records are read one by one, so
+ * that other tasks can run in between.
  */
 export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys> & string, Item>(
   table: Keys,
@@ -71,12 +71,12 @@ export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys
   };
 };
 
-/** `Whole` with a list of `Item` under a key. It is null or absent only if its check allows that. */
+/** `Whole` with a list of `Item` under a key. The list is null or absent only if the check of the key allows that. */
 type WithList<Whole, Key extends keyof Whole, Item> = Omit<Whole, Key> & {
   readonly [Each in Key]: readonly Item[] | Extract<Whole[Each], null | undefined>;
 };
 
-/** Time for which items are read without a pause, in milliseconds, and number of items between two checks of the clock. */
+/** Time for which items are read without a pause, in milliseconds. `RECORD_STRIDE`: number of items between two checks of the clock. */
 const PAUSE_AFTER_MS = 1;
 const RECORD_STRIDE = 4;
 
@@ -110,9 +110,9 @@ export interface Page<Item> {
 export const pageOf = <Item>(item: RecordDecoder<Item>) =>
   jsonWithList({ count: integer, next: text, results: requiredRecords }, "results", item);
 
-/** A bookmark, which outlives its item. */
+/** A bookmark. It still exists after its item was deleted. */
 export interface Bookmark<Item> {
-  /** The id of its item; 0 if the item was deleted. */
+  /** The id of the bookmarked item; 0 if the item was deleted. */
   readonly id: unknown;
   readonly content_object: Item | null;
 }
@@ -128,13 +128,13 @@ export const bookmarksOf = <Item>(read: RecordDecoder<Item>) =>
 const LONG_INTEGER_TEXT = /^-?\d{16,}$/;
 
 /**
- * An integer: a number if that can represent it, otherwise its digits as they are in JSON. Before Node.js 21 these are a string, in JSON as
- * well.
+ * Creates an integer from its digits: a number if a number can represent it, otherwise raw JSON. Before Node.js 21, which introduced raw
+ * JSON, a string with the digits.
  */
 export const integerOf = (digits: string): unknown =>
   Number.isSafeInteger(Number(digits)) ? Number(digits) : (rawJSON?.(digits) ?? digits);
 
-/** The nearest number of an integer that a number cannot represent; null for any other value. */
+/** The number nearest to an integer that a number cannot represent; null for any other value. */
 export function roundedOf(value: unknown): number | null {
   const digits = isRawJSON?.(value) ? value.rawJSON : rawJSON ? null : value;
   return typeof digits === "string" && LONG_INTEGER_TEXT.test(digits) ? Number(digits) : null;

@@ -1,14 +1,14 @@
 import { GatewayError, ResponseTooLargeError } from "../../errors.ts";
 
 /*
- * The checks of single values. They convert nothing: a record whose known keys all pass is used as received, without a copy. Documented
- * keys may be absent or null unless specified otherwise.
+ * The checks of single values. They convert nothing: a record whose known keys all pass is used as received, without a copy. Unless
+ * specified otherwise, a check also accepts a key that is absent or null.
  */
 
 /** Whether a value has the documented type of its key. */
 export interface Check<Value> {
   (value: unknown): value is Value;
-  /** A type of JavaScript whose values all pass, which avoids calling the check. */
+  /** A JavaScript type whose values all pass. For such values the check need not be called. */
   readonly passes?: Typeof;
 }
 
@@ -26,13 +26,13 @@ export const mapped = <Name extends string, Row, Result>(
     (Object.keys(table) as Name[]).map((name) => [name, replace(table[name], name)]),
   ) as Readonly<Record<Name, Result>>;
 
-/** Raw JSON, which Node.js supports since release 21. */
+/** Raw JSON; undefined before Node.js 21. */
 export const { rawJSON, isRawJSON } = JSON as {
   readonly rawJSON?: (json: string) => object;
   readonly isRawJSON?: (value: unknown) => value is { readonly rawJSON: string };
 };
 
-/** Whether a value contains other values. An integer that is stored as its digits does not. */
+/** Whether a value contains other values. An integer that is stored as raw JSON does not. */
 export const isInner = (value: unknown): value is Record<string, unknown> =>
   isObject(value) && !isRawJSON?.(value);
 
@@ -57,12 +57,12 @@ export const timestamp = passing("string", (value: unknown) => typeof value === 
 /** Maximum length of a timestamp, in characters. */
 const MAX_TIME_LENGTH = 100;
 
-/** Milliseconds since 1970 of a timestamp; NaN if it is invalid. Without an offset it is UTC, not in the gateway's time zone. */
+/** Parses a timestamp into milliseconds since 1970; NaN if it is invalid. A timestamp without an offset is taken as UTC. */
 export const millisecondsOf = (time: string): number =>
   time.length > MAX_TIME_LENGTH
     ? Number.NaN
     : Date.parse(/^\d{4}-\d\d-\d\d[T ][\d:.]+$/.test(time) ? `${time}Z` : time);
-/** A value whose type the document does not define: any JSON. */
+/** Accepts any JSON, for a value whose type the service's document does not define. */
 export const unstated = (value: unknown): value is unknown => typeof value !== "function";
 export const object = (value: unknown): value is Readonly<Record<string, unknown>> | null | undefined =>
   value == null || isObject(value);
@@ -98,10 +98,10 @@ const isFile = (value: unknown): boolean => {
 export const files = (value: unknown): value is readonly FileEntry[] | null | undefined =>
   value == null || isListOf(isFile, value);
 
-/** An object of named values. Names such as `__proto__` come from users: only own keys may be read. */
+/** An object of named values. Names come from users and may be `__proto__`, so only own keys may be read. */
 export type ByName = Readonly<Record<string, unknown>>;
 
-/** Maximum keys of one object of named values. Runs have some dozens. */
+/** Maximum keys of one object of named values. A typical run has a few dozen. */
 export const MAX_ENTRY_NAMES = 10_000;
 
 export function byName(value: unknown): value is ByName | null | undefined {
@@ -112,18 +112,18 @@ export function byName(value: unknown): value is ByName | null | undefined {
   return true;
 }
 
-/** Maximum levels of objects whose values have names of their own. A deeper object is itself the value of its name. */
+/** Maximum depth at which values are listed under their own names. A deeper object counts as one value. */
 const MAX_LEVELS = 8;
 
 /** Maximum length of the name of a value in an inner object. */
 const MAX_PATH = 500;
 
-/** Maximum characters of the keys that are looked up for one value: a name of eight keys of ten characters needs 1,300. */
+/** Maximum total length of the keys that are looked up for one value, in characters. A name of eight keys of ten characters needs 1,300. */
 const MAX_LOOKUP_CHARACTERS = 4_000;
 
 /**
- * The value that an object has under a name: that of the key with this name, otherwise the one to which the dots lead through inner
- * objects. If several paths exist, the one with the longest first key counts. Undefined if there is none, which JSON cannot contain.
+ * The value that an object has under a name; undefined if there is none. A key with exactly this name comes first. Otherwise the dots in
+ * the name lead through inner objects. If several paths match, the path with the longest first key counts.
  */
 export function valueAt(values: unknown, name: string): unknown {
   if (!isObject(values)) return undefined;
@@ -132,7 +132,7 @@ export function valueAt(values: unknown, name: string): unknown {
   return valueBelow(values, name, 2, { characters: MAX_LOOKUP_CHARACTERS });
 }
 
-/** Splits the name at its dots: the work depends on the name alone, however many keys the object has. */
+/** Splits the name at its dots. The work depends only on the name, not on the number of keys of the object. */
 function valueBelow(values: ByName, name: string, level: number, left: { characters: number }): unknown {
   for (let dot = name.lastIndexOf("."); dot >= 0; dot = dot > 0 ? name.lastIndexOf(".", dot - 1) : -1) {
     left.characters -= dot;
@@ -154,7 +154,7 @@ interface OpenObject {
   readonly keys: readonly string[];
   /** The prefix of the names of its values. */
   readonly prefix: string;
-  /** The objects around it that have keys with dots, which may be the name of a value further below. */
+  /** The enclosing objects that have keys with dots. Such a key may equal the name of a value in this object. */
   readonly around: readonly OpenObject[];
   readonly hasDots: boolean;
   next: number;
@@ -170,8 +170,8 @@ function openObject(values: ByName, prefix = "", outer: OpenObject | null = null
 }
 
 /**
- * The values of an object and of its inner objects, down to eight levels, by the names under which `valueAt` finds them. Empty if it is not
- * an object. A name that two paths have occurs twice, and the first one counts.
+ * Yields the values of an object and of its inner objects, down to eight levels, with the names under which `valueAt` finds them. Yields
+ * nothing for a value that is not an object. If two paths have the same name, it occurs twice, and the first one counts.
  */
 export function* entriesOf(values: unknown): Generator<[string, unknown]> {
   const open = isObject(values) ? [openObject(values)] : [];
@@ -191,7 +191,7 @@ export function* entriesOf(values: unknown): Generator<[string, unknown]> {
   }
 }
 
-/** The documented keys of a record and the check of each. A table in a table is an object that may be absent or null. */
+/** The documented keys of a record, each with its check. An inner table describes an object that may be absent or null. */
 export interface Table {
   readonly [key: string]: Check<unknown> | Table;
 }
@@ -203,18 +203,18 @@ type OptionalKey<Keys> = {
   [Key in keyof Keys]: undefined extends ValueOf<Keys[Key]> ? Key : never;
 }[keyof Keys];
 
-/** The records that a table describes. Keys whose value may be undefined may be absent. */
+/** The type of the records that a table describes. A key may be absent if its check accepts undefined. */
 export type RecordOf<Keys> = {
   readonly [Key in Exclude<keyof Keys, OptionalKey<Keys>>]: ValueOf<Keys[Key]>;
 } & { readonly [Key in OptionalKey<Keys>]?: ValueOf<Keys[Key]> };
 
-// Safe: a table is a literal without other keys than those of its type.
+// Safe: a table is a literal, so it has only the keys of its type.
 export const keysOf = <Keys extends Table>(table: Keys) => Object.keys(table) as (keyof Keys & string)[];
 
 /**
- * Reads a record. If all values fit and it has no more keys than usual, it is returned as received, without a copy; otherwise it is read
- * key by key. A value of the wrong type reads as null and its path is added to `mismatches`. Returns null for a value that is not an
- * object, and for a record in which a wrong value may not be null: the last mismatch is the cause.
+ * Reads a record. Returns it as received if all values fit and it has a usual number of keys. Otherwise copies it: a value of the wrong
+ * type is replaced with null, and its path is added to `mismatches`. Returns null for a value that is not an object, and for a record with
+ * a wrong value that may not be null. The last mismatch is then the cause.
  */
 export type RecordDecoder<Record> = (
   value: unknown,
@@ -223,7 +223,7 @@ export type RecordDecoder<Record> = (
   key?: string | number,
 ) => Record | null;
 
-/** Creates the reader of a record. `convert` converts records, and returns those unchanged that need no conversion. */
+/** Creates the reader of a record. `convert` converts a record, or returns it unchanged if it needs no conversion. */
 export function recordOf<Keys extends Table>(
   table: Keys,
   convert?: (record: RecordOf<Keys>) => RecordOf<Keys>,
@@ -264,26 +264,26 @@ function fit(fields: readonly Field[], value: unknown): boolean {
   if (!isObject(value)) return false;
   for (const { key, check, isNullable, passes } of fields) {
     const received = value[key];
-    // Most values need no call.
+    // The comparison of types avoids a call for most values.
     if (received == null ? !isNullable : typeof received !== passes && !check(received)) return false;
   }
   return true;
 }
 
-/** Maximum keys of a record that is used as received. Records of known servers have some dozens. */
+/** Maximum keys of a record that is used as received. Records of known servers have a few dozen. */
 const MAX_SCANNED_KEYS = 1_000;
 
-/** Whether a record has too many keys to be copied once for each field that adds one. */
+/** Whether a record has too many keys to be used as received: fields that add a key copy the record. */
 function isWide(value: unknown): boolean {
   let keys = 0;
   for (const _ in value as object) if (++keys > MAX_SCANNED_KEYS) return true;
   return false;
 }
 
-/** The keys of a record whose values had an undocumented type and read as null. Copies of the record have them as well. */
+/** The keys of a record whose values of an undocumented type were replaced with null. Copies of the record have this symbol too. */
 const MISMATCHES = Symbol("mismatches");
 
-/** Whether the null of a key replaces a value of an undocumented type. */
+/** Whether the null under a key replaces a value of an undocumented type. */
 export const isMismatch = (record: object, key: string): boolean =>
   MISMATCHES in record && Array.isArray(record[MISMATCHES]) && record[MISMATCHES].includes(key);
 
@@ -322,7 +322,7 @@ function addMismatch(mismatches: string[], path: string): null {
   return null;
 }
 
-/** The error of a response that is unusable because of the value at a path. */
+/** The error for a response that is unusable because of the value at `path`. */
 export const unusable = (path: string) =>
   new GatewayError(
     "UPSTREAM_BAD_RESPONSE",
@@ -331,7 +331,7 @@ export const unusable = (path: string) =>
       : `The service's answer cannot be used: ${path} is missing or of another type than documented.`,
   );
 
-/** A response that was read. `mismatches` are the paths of values that read as null, such as `results.3.started_at`. */
+/** A response that was read. `mismatches` has the paths of values that were replaced with null, such as `results.3.started_at`. */
 export interface Reading<out Answer> {
   readonly answer: Answer;
   readonly mismatches: string[];

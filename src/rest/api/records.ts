@@ -22,9 +22,9 @@ import {
 import { configOf, type Content, runConfig, type RunConfig } from "./run-config.ts";
 
 /*
- * One reader per record of the document's "Resources and their fields", with keys in its order and spelling; keys of newer servers come
- * last. Only `id` is required: missing keys stay absent, values of a wrong type read as null, unknown keys are ignored. So `key in record`
- * tests whether the key was received.
+ * One reader per record of "Resources and their fields" in the service's document, with the keys in the document's order and spelling. Keys
+ * of newer servers come last. Only `id` is required. Missing keys stay absent, so `key in record` tests whether a key was received. Values
+ * of a wrong type are replaced with null. Unknown keys are ignored.
  */
 
 /** Keys of all kinds of run and of experiment jobs. */
@@ -46,7 +46,7 @@ const Runnable = {
   project: text,
   tags: texts,
   bookmarked: flag,
-  /** Whether it is archived. Known servers have the key in the lists of archives only. */
+  /** Whether the run is archived. Known servers send this key only in lists of archived runs. */
   deleted: flag,
 };
 export type TrackedRecord = RecordOf<typeof Tracked>;
@@ -60,8 +60,8 @@ interface NewerKeys {
 }
 
 /**
- * Maps newer keys to the documented ones: newer servers send `config` as text in `content`, and `declarations` as
- * `params`. The documented key wins when both are present; with neither it stays absent.
+ * Maps newer keys to the documented ones: newer servers send `config` as text in `content`, and `declarations` as `params`. If both keys
+ * are present, the documented one takes precedence. If neither is, the documented key stays absent.
  */
 function withDocumentedKeys<Record extends NewerKeys>(record: Record): Record {
   const { config, content, params } = record;
@@ -107,8 +107,8 @@ const CreatedKeys = {
 export type CreatedRecord = RecordOf<typeof CreatedKeys>;
 
 /**
- * The reduced record of a new run. It has only keys with the same meaning as in the run's own record: known servers send the number of its
- * group, and its specification before values are inserted.
+ * The record of a new run, reduced to the keys that have the same meaning as in the run's own record. Known servers also send some with
+ * another meaning: the number of the group in place of its name, and the specification before values are inserted.
  */
 export const Created = json(
   recordOf(CreatedKeys, (record) => {
@@ -170,7 +170,7 @@ const BuildKeys = {
   commit: text,
 };
 
-/** Numbers of a group's experiments by state. List items omit them. */
+/** Numbers of a group's experiments by state. List items lack these keys. */
 const Counters = {
   num_experiments: integer,
   num_pending_experiments: integer,
@@ -216,7 +216,7 @@ const ProjectKeys = {
 };
 export type ProjectRecord = RecordOf<typeof ProjectKeys>;
 
-/** The code that an experiment ran, as an optional endpoint sends it. For an experiment without code, the service sends empty strings. */
+/** The code that an experiment ran, as sent by an optional endpoint. For an experiment without code, the service sends empty strings. */
 const CodeReferenceKeys = {
   branch: text,
   commit: text,
@@ -250,7 +250,7 @@ const NodeKeys = {
   status: text,
   is_current: flag,
 };
-/** The cluster's summaries are nodes without the detail keys. If they have some, those are checked as well. */
+/** A node, or its summary in the record of the cluster, which lacks the detail keys. Detail keys in a summary are checked as well. */
 export type NodeRecord = RecordOf<typeof NodeKeys>;
 
 const ClusterKeys = {

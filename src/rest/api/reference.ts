@@ -2,7 +2,7 @@
 export interface Spelling {
   /** The part before the id, such as `jobs`; null for experiments and groups. */
   readonly infix: string | null;
-  /** The infix that callers may write although references have none, to name the kind: `experiments`. */
+  /** An infix that callers may write to name the kind although formatted references have none: `experiments`. */
   readonly alias?: string;
   /** Whether a group's number may precede the id, as in `ada.mnist.2.3` for experiment 3. */
   readonly inGroup?: boolean;
@@ -25,8 +25,8 @@ export const isNumber = (text: string | undefined): text is string =>
   text !== undefined && SEQUENCE.test(text);
 
 /**
- * Parses a reference: `ada.mnist.builds.7` with infix `builds`, `ada.mnist.3` without. The caller passes the spelling because the string
- * alone is ambiguous: experiments and groups have the same format. Returns null if the string does not match.
+ * Parses a reference: `ada.mnist.builds.7` with infix `builds`, `ada.mnist.3` without. The string alone is ambiguous, because experiments
+ * and groups have the same format, so the spelling of a kind is required. Returns null if the string does not match.
  */
 export function parseReference(text: string, { infix, alias, inGroup = false }: Spelling): RunAddress | null {
   if (text.length > MAX_REFERENCE_LENGTH) return null;
@@ -44,7 +44,7 @@ export function parseReference(text: string, { infix, alias, inGroup = false }: 
   return infix === null && shape && owner && project ? { owner, project, id } : null;
 }
 
-/** Formats a reference, without the number of a group. */
+/** Formats a reference. Omits the number of a group. */
 export const formatReference = (
   { owner, project, id }: RunAddress,
   { infix }: Pick<Spelling, "infix">,

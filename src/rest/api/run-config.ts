@@ -8,10 +8,10 @@ import { integerOf } from "./reader.ts";
 
 const require = createRequire(import.meta.url);
 
-/** The YAML library. Loaded on first use: most servers send objects, and most profiles are built in. */
+/** Loads the YAML library, on first use only: most servers send objects, and most profiles are built in. */
 export const yaml = () => require("yaml") as typeof Yaml;
 
-/** A computation in steps. A step may yield the memory that it uses, counted as bytes of JSON. */
+/** A computation in steps. A step may yield the memory that it uses, in the unit of the gateway's memory budget. */
 type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
 /** A configuration that was received as a string. It is parsed on first use. */
@@ -23,7 +23,7 @@ class WrittenConfig {
     this.content = content;
   }
 
-  /** Parses the string in steps. Throws `GatewayError` if it is not an object in JSON or YAML, or too long. */
+  /** Parses the string in steps. Throws `GatewayError` if it is too long, or not an object in JSON or YAML. */
   *open(): Steps<ByName> {
     this.#parsed ??= yield* parse(this.content);
     if (typeof this.#parsed !== "string") return this.#parsed;
@@ -37,7 +37,7 @@ export type RunConfig = ByName | WrittenConfig;
 /** Safe: `configOf` converts strings. */
 export const runConfig = textOrObject as Check<RunConfig | null | undefined>;
 
-/** The configuration as newer servers send it under `content`: a string of YAML or JSON, or an object. */
+/** The value that newer servers send under `content`: a string of YAML or JSON, or an object. */
 export type Content = string | ByName | null | undefined;
 
 export function configOf(content: Content | RunConfig): RunConfig | null {
@@ -56,10 +56,12 @@ export function openConfig(
   return config instanceof WrittenConfig ? runCooperatively(config.open()) : config;
 }
 
-/** Maximum length of a configuration, in characters. Known ones have up to 10,000. Parsing takes 1 to 7 ms per 1,000. */
+/**
+ * Maximum length of a configuration, in characters. Known configurations have up to 10,000. Parsing takes 1 to 7 ms per 1,000 characters.
+ */
 export const MAX_TEXT_LENGTH = 16_384;
 
-/** Parses the string. If it is invalid, returns the expected format. */
+/** Parses the string. If it is invalid, returns a description of the expected format. */
 function* parse(content: string): Steps<ByName | string> {
   if (content.length > MAX_TEXT_LENGTH)
     return `at most ${MAX_TEXT_LENGTH} characters of YAML from the service, got ${content.length}`;
@@ -71,13 +73,14 @@ function* parse(content: string): Steps<ByName | string> {
 }
 
 /**
- * Parses an object in YAML or JSON, in steps. Throws an error whose message has the expected and the received value, and the position if it
- * is known. `firstAmbiguous` returns a plain scalar below a key, or anywhere, that YAML 1.1 may parse as another value.
+ * Parses an object in YAML or JSON, in steps. Throws an error whose message says what was expected, what was received and, if known, at
+ * which position. The returned `firstAmbiguous` finds a plain scalar that YAML 1.1 may parse as another value, below a given key or
+ * anywhere.
  */
 export function* parseYaml(content: string) {
   if (content.length > MAX_TEXT_LENGTH)
     throw new RangeError(`expected at most ${MAX_TEXT_LENGTH} characters, got ${content.length}`);
-  // Charged before the tokens exist, because many strings may be parsed concurrently.
+  // The memory is charged before the tokens exist, because many strings may be parsed concurrently.
   yield content.length * BYTES_PER_CHARACTER;
   const root = yield* rootOf(content);
   const value = resolve(root, content);
@@ -91,16 +94,16 @@ export function* parseYaml(content: string) {
   };
 }
 
-/** Memory of the tokens and nodes per character of YAML, counted as bytes of JSON. Flow lists of digits use the most. */
+/** Memory of the tokens and nodes per character of YAML, in the unit of the memory budget. Flow lists of digits use the most. */
 const BYTES_PER_CHARACTER = 100;
 
 /** Matches characters that PyYAML does not accept. */
 const UNREADABLE_BY_PYYAML = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
-/** Matches plain scalars that PyYAML resolves to a type whose values it may fail to create. */
+/** Matches plain scalars that PyYAML resolves to a type, but may fail to convert to it. */
 const FAILING = /^(?:=|<<|\d{4}-\d\d?-\d\d?(?:[Tt\s].*)?)$/;
 
-/** The first part of a string that PyYAML, of the upstream service, rejects or fails on, with its position; null if there is none. */
+/** Describes the first part of a string that PyYAML, the parser of the upstream service, rejects or fails on; null if there is none. */
 function unsupportedIn(root: unknown, content: string): string | null {
   const { isScalar, visit } = yaml();
   const character = UNREADABLE_BY_PYYAML.exec(content);
@@ -126,7 +129,7 @@ function unsupportedIn(root: unknown, content: string): string | null {
   return found;
 }
 
-/** Matches plain scalars that YAML 1.2 (this parser) and YAML 1.1 (PyYAML, of the upstream service) parse as the same value. */
+/** Matches plain scalars to which YAML 1.2 (this parser) and YAML 1.1 (PyYAML, the parser of the upstream service) give the same value. */
 const UNAMBIGUOUS =
   /^(?:-?(?:0|[1-9]\d*)|-?\d+\.\d+(?:[eE][-+]\d+)?|~|(?!(?:[yn]|yes|no|on|off)$)[A-Za-z_/][^]*|)$/i;
 
@@ -148,9 +151,9 @@ function ambiguousIn(root: unknown, key: string | null): string | null {
 }
 
 const YAML_OPTIONS = {
-  // The check for unique keys is quadratic. Of two equal keys the last one counts, as in JSON.
+  // The library's check for unique keys takes quadratic time. As in JSON, the last of two equal keys counts.
   uniqueKeys: false,
-  // Only JSON's types, whatever version or tags the string declares: no dates, bytes or sets.
+  // Allows only the types of JSON (no dates, bytes or sets), whatever version or tags the string declares.
   schema: "core",
   resolveKnownTags: false,
   intAsBigInt: true,
@@ -180,17 +183,20 @@ function positionIn(content: string, offset: number): string {
   return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
 }
 
-/** Maximum values of a configuration and characters of its strings, counted with every alias expanded. Few have a hundredth of that. */
+/**
+ * Maximum number of values plus characters of strings in a configuration, with every alias expanded. Typical configurations have less than
+ * a hundredth of that.
+ */
 const MAX_SIZE = 100_000;
 
 /**
  * Creates the value of parsed YAML as PyYAML does, with merge keys (`<<`). Own code instead of the library's `toJS`, which searches the
- * whole document for each alias, once for every anchor around it: 14 kB take nine seconds. Throws for an alias without an earlier anchor,
- * for a merge of anything but objects, and above `MAX_SIZE`.
+ * whole document for each alias, once per enclosing anchor: 14 kB can take nine seconds. Throws for an alias without an earlier anchor, for
+ * a merge key whose value is not an object or a list of objects, and above `MAX_SIZE`.
  */
 function resolve(root: unknown, content: string): unknown {
   const { isAlias, isMap, isScalar, isSeq } = yaml();
-  /** Null while a value is incomplete. */
+  /** The values by their anchors. Null while a value is incomplete. */
   const anchored = new Map<string, { readonly value: unknown; readonly size: number } | null>();
   let size = 0;
   const at = ({ range }: Yaml.Node): string => positionIn(content, range?.[0] ?? 0);
@@ -216,13 +222,16 @@ function resolve(root: unknown, content: string): unknown {
     return value;
   };
 
-  /** The object's own keys win over merged ones. Of a list of merged objects the first one wins, of several merge keys the last one. */
+  /**
+   * The object's own keys take precedence over merged keys. In a list of merged objects, the first takes precedence. Of several merge keys,
+   * the last does.
+   */
   const objectOf = (map: Yaml.YAMLMap): ByName => {
     const own: [string, unknown][] = [];
     const merged: [string, unknown][] = [];
     for (const { key, value } of map.items) {
       const [name, inner] = [nameOf(read(key)), read(value)];
-      // A key that is an object becomes a string, whose length doubles at each level.
+      // A key that is an object is converted to a string. Its length can double at each level of nesting, so it is counted.
       count(name.length, map);
       const isMerge = isScalar(key) && key.value === "<<" && key.type === "PLAIN" && !key.tag;
       if (!isMerge) own.push([name, inner]);
@@ -236,7 +245,7 @@ function resolve(root: unknown, content: string): unknown {
   return read(root);
 }
 
-/** Converts integers to those of JSON. */
+/** Converts a `bigint` as `integerOf` does; returns other values unchanged. */
 const plain = (value: unknown): unknown => (typeof value === "bigint" ? integerOf(`${value}`) : value);
 
 function nameOf(key: unknown): string {

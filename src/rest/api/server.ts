@@ -13,7 +13,7 @@ import { listQuery, type ListRequest, sortKeys } from "./list-query.ts";
 import type { Profile } from "./profile.ts";
 import { isObject } from "./record.ts";
 
-/** A server: the documented endpoints with the overrides of a profile. */
+/** The gateway's view of a server: the documented endpoints, changed by a profile. */
 export type Server = ReturnType<typeof resolveProfile>;
 
 export function resolveProfile(profile: Profile) {
@@ -34,7 +34,7 @@ export function resolveProfile(profile: Profile) {
       // Safe, as above.
       return own as Endpoint;
     },
-    /** Whether the server sends a key in no record of a kind. */
+    /** Whether the server never sends a key in records of a kind. */
     omits: (record: string, key: PropertyKey) => omitted[record]?.includes(key) ?? false,
     capabilities: capabilitiesOf(profile, has),
     /**
@@ -44,7 +44,7 @@ export function resolveProfile(profile: Profile) {
     listQuery: (request: ListRequest) => listQuery(profile, request),
     sortKeys: (request: Pick<ListRequest, "order" | "metricOrder">) => sortKeys(profile, request),
     /**
-     * The body of a command, with each given value at this server's path. Undefined values are not given. Throws `GatewayError` if the
+     * Creates the body of a command, with each given value at this server's path. Ignores undefined values. Throws `GatewayError` if the
      * server does not accept a value.
      */
     bodyOf: (command: Exclude<keyof Profile["inputs"], "createBuild">, given: Revision): Revision =>
@@ -56,7 +56,7 @@ export function resolveProfile(profile: Profile) {
         const capability = `${command}_${name}`.replaceAll(/[A-Z]/g, "_$&").toUpperCase();
         throw notOffered(`\`${name}\` as input`, capability);
       }, {}),
-    /** This server's rate limits of endpoints. All endpoints of one limit share one object. */
+    /** This server's rate limit for each endpoint. Endpoints that the server counts together share one object. */
     limits: limitsOf(profile, overrides),
     /** How reads of this endpoint are batched; null if they cannot be. */
     batchOf: (endpoint: AnyEndpoint) => batches.get(endpoint) ?? null,
@@ -65,12 +65,12 @@ export function resolveProfile(profile: Profile) {
 
 type Has = (endpoint: AnyEndpoint) => boolean;
 
-/** The requirements of capabilities; others require all endpoints that belong to them. */
+/** The requirements of some capabilities. Any other capability requires all endpoints that belong to it. */
 const NEEDS: { readonly [Name in Capability]?: (profile: Profile, has: Has) => boolean } = {
   FILTERS: ({ filters }) => filters.language !== null,
   METRIC_ORDERS: ({ metricOrders: { ASC, DESC } }) => ASC !== null && DESC !== null,
   OFFSETS: ({ paging }) => paging.by === "offset",
-  // A server with a list of projects has their records as well.
+  // A server that lists projects can provide their records as well.
   PROJECT_RECORDS: (_, has) => has(project.optional.read) || has(project.optional.list),
   UPDATE_NAME: ({ inputs }) => inputs.update.name !== null,
   UPDATE_TAGS: ({ inputs }) => inputs.update.tags !== null,
@@ -96,7 +96,7 @@ function capabilitiesOf(profile: Profile, has: Has): Capability[] {
   );
 }
 
-/** Maps each endpoint to this server's; null if the server lacks it. */
+/** Maps each endpoint to its version on this server; null if the server lacks the endpoint. */
 function overridesOf(profile: Profile): ReadonlyMap<AnyEndpoint, AnyEndpoint | null> {
   return new Map(
     Object.entries(sections).flatMap(([section, table]) =>
@@ -133,7 +133,7 @@ function batchesOf({ filters: { ids }, paging, omittedInLists }: Profile, has: H
   return [...ofRecords, byGroup(runs.experiment.endpoints.metrics, metrics, paging)];
 }
 
-/** The body with a value at a path. Values of other paths may be in the same objects. */
+/** Copies the body with a value added at a path. Keeps other values in the objects along the path. */
 function withValue(body: Revision, [key = "", ...inner]: readonly string[], value: unknown): Revision {
   if (inner.length === 0) return { ...body, [key]: value };
   const there = body[key];

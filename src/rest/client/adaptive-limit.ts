@@ -1,20 +1,20 @@
 import type { UpstreamHealth } from "../../errors.ts";
 
-/** The limit never falls below this, unless its maximum is lower: a service must be able to serve a few callers concurrently. */
+/** Lower bound of the limit, because any service can serve a few callers concurrently. A lower maximum takes precedence. */
 export const MIN_LIMIT = 8;
 
-/** The latency without load is measured by requests that were sent while at most this many were in flight, including themselves. */
+/** A request counts as sent without load if at most this many requests were in flight, including itself. */
 const UNLOADED = 4;
 
-/** A latency is high if it exceeds the one without load by more than half and by more than 100 ms of queueing. */
+/** A mean latency is high above 1.5 times the latency without load plus 100 ms. */
 const TOLERANCE = 1.5;
 const SLACK_MS = 100;
 
-/** Weights of a new latency in the moving averages: of all requests, and of those without load. */
+/** Weights of a new latency in the two moving averages: over all requests, and over requests sent without load. */
 const WEIGHT = 1 / 16;
 const UNLOADED_WEIGHT = 1 / 32;
 
-/** A failure counts if no request has succeeded for this time, in milliseconds. */
+/** A failure counts only if no request has succeeded for this time, in milliseconds. */
 const OUTAGE_MS = 1_000;
 
 const AFTER_HIGH_LATENCY = 0.8;
@@ -47,18 +47,18 @@ export interface Observation {
 }
 
 /**
- * An adaptive concurrency limit, like those of Netflix' concurrency-limits and Envoy. It grows while latency stays near that without load.
- * It is multiplied by 0.8 when the average latency is high, and halved after a timeout, a reset or a 5xx while nothing succeeds. As in TCP,
- * it doubles at first, and grows by one for each round of requests after the first sign of overload. Own code: the packages for Node.js
- * limit incoming requests of a process by its event loop, and support neither endpoints nor callers.
+ * An adaptive concurrency limit, like those of Netflix' concurrency-limits and Envoy. It grows while the latency stays near the latency
+ * without load. It is multiplied by 0.8 when the average latency is high, and halved after a timeout, a reset or a 5xx while nothing
+ * succeeds. As in TCP, it doubles at first, and after the first sign of overload it grows by one per round of requests. Own code, because
+ * the packages for Node.js limit the incoming requests of a process by its event loop, and distinguish neither endpoints nor callers.
  */
 export class AdaptiveLimit {
   readonly #max: number;
   readonly #min: number;
   #limit: number;
-  /** Whether there was no sign of overload so far. */
+  /** Whether no sign of overload has been seen yet. */
   #isStarting = true;
-  /** Requests that were sent before a change show nothing about the current limit. */
+  /** When the limit was last reduced. Requests that were sent before say nothing about the current limit. */
   #reducedAt = Number.NEGATIVE_INFINITY;
   readonly #latencies = new Map<object, Latency>();
   /** The time of the last success. */
@@ -77,7 +77,7 @@ export class AdaptiveLimit {
   observe({ endpoint, sentAt, ms, health, inFlight, isLimiting }: Observation): void {
     if (health === "unknown") return;
     if (health === "down") {
-      // If other requests succeed, the cause is a record, an endpoint or a caller.
+      // If other requests succeed, the service is up: one record, endpoint or caller causes the failure.
       const since = Math.min(sentAt, sentAt + ms - OUTAGE_MS);
       if (this.#succeededAt < since) this.#reduce(AFTER_FAILURE, sentAt, ms);
       return;
@@ -86,7 +86,7 @@ export class AdaptiveLimit {
     const isUnloaded = inFlight <= UNLOADED || this.value === this.#min;
     const latency = this.#latencies.get(endpoint);
     if (!latency) {
-      // Until an endpoint has a latency without load, its latency shows nothing.
+      // A latency means nothing until the endpoint's latency without load is known.
       if (isUnloaded) this.#latencies.set(endpoint, { mean: ms, unloaded: ms, count: 1 });
       return;
     }
@@ -103,7 +103,7 @@ export class AdaptiveLimit {
       this.#limit = Math.min(this.#max, this.#limit + (this.#isStarting ? 1 : 1 / this.#limit));
   }
 
-  /** The limit grows once for each round of requests. */
+  /** Reduces the limit, at most once per round of requests. */
   #reduce(factor: number, sentAt: number, ms: number): void {
     if (sentAt < this.#reducedAt) return;
     this.#isStarting = false;

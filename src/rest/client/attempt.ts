@@ -17,7 +17,7 @@ export interface UpstreamReport {
 }
 
 export interface UpstreamSpan {
-  /** The headers of the trace context to send, in lower case; null if the request is not traced here. */
+  /** The headers of the trace context to send, in lower case; null if the gateway does not trace the request. */
   readonly headers: Readonly<Record<string, string>> | null;
   readonly run: <Answer>(act: () => Answer) => Answer;
   /** Ends the span with the HTTP status (null without a response) and the error code (null on success). */
@@ -96,7 +96,7 @@ export async function attempt<Result>(
   }
 }
 
-/** Records whether the service accepts the caller's token. A session may use another one. */
+/** Marks the caller as verified or unverified, if the request was sent with the caller's token. A session may send another token. */
 function judgeToken({ request, requester }: UpstreamCall, error: Error | null): void {
   const { token, caller } = requester.scope;
   const { token: sent = token } = request;

@@ -8,7 +8,7 @@ export class UnsupportedResponseError extends StacklessError {}
 
 type Decoder = () => Transform;
 
-/** `createUnzip` decodes gzip, which a known server sends without being asked, and the zlib format, which `deflate` means. */
+/** `createUnzip` decodes both gzip, which a known server sends unrequested, and the zlib format that `deflate` stands for. */
 const DECODERS: ReadonlyMap<string, Decoder | null> = new Map([
   ["", null],
   ["identity", null],

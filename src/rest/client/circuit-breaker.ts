@@ -2,8 +2,8 @@ import { type UpstreamHealth, GatewayError } from "../../errors.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
 /**
- * Opens at a failure rate of one half over at least 20 requests in 10 seconds. While it is open, it may probe the upstream service every 5
- * seconds.
+ * The circuit opens when half of at least 20 requests within 10 seconds fail. While it is open, the upstream service is probed at most
+ * every 5 seconds.
  */
 const MIN_REQUESTS = 20;
 const FAILURE_RATE = 0.5;
@@ -14,8 +14,9 @@ const HALF_MS = 5_000;
 const MAX_ORIGINS = 100;
 
 /**
- * While other requests succeed, half of the callers, routes and paths must fail, and at least five of each, the number of hosts in Envoy's
- * outlier detection. If fewer fail, they are the cause: a record that breaks its server, or a dead endpoint.
+ * While some requests succeed, the circuit opens only if half of the callers fail, half of the routes and half of the paths, and at least
+ * five of each. Envoy's outlier detection also requires five hosts. If fewer fail, they are the cause: a record that breaks its server, or
+ * a dead endpoint.
  */
 const MIN_FAILING = 5;
 
@@ -23,7 +24,7 @@ const MIN_FAILING = 5;
 const ORIGINS = [0, 1, 2];
 const [CALLERS = 0] = ORIGINS;
 
-/** Represents the caller, the route and the path of a probe. */
+/** The keys of a probe's caller, route and path. */
 const PROBE = ["probe", "probe", "probe"];
 
 const CIRCUIT_OPEN = "The service failed again and again and is not asked for a moment.";
@@ -34,13 +35,13 @@ interface CircuitBreakerSettings {
   /** Milliseconds since any fixed point. Never decreases. */
   readonly now: () => number;
   /**
-   * Probes the service, for less than `PAUSE_MS`. Resolves with whether it is up. `isFirst`: the waiting call may belong to a caller whose
-   * own requests fail.
+   * Probes the service, and resolves with whether it is up. Takes less than `PAUSE_MS`. `isFirst`: only a few callers have failed so far,
+   * and the waiting call may belong to one of them.
    */
   readonly probe: (call: UpstreamCall, isFirst: boolean) => Promise<boolean>;
 }
 
-/** `latest`: whether the latest request of a caller, a route and a path failed. */
+/** `latest`: for each caller, each route and each path, whether its latest request failed. */
 const openHalf = () => ({
   requests: 0,
   failures: 0,
@@ -48,8 +49,8 @@ const openHalf = () => ({
 });
 
 /**
- * Creates the circuit breaker of the service. Own code: cockatiel counts a disconnected caller as a success, its probe is the request of a
- * caller and ends with it, and its failure rate can be that of one caller.
+ * Creates the circuit breaker of the service. Own code, because cockatiel counts a disconnected caller as a success, probes with a caller's
+ * request, which ends when the caller leaves, and lets a single caller cause the whole failure rate.
  */
 export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
   let [half, before] = [openHalf(), openHalf()];
@@ -58,9 +59,9 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
   let probeAt: number | null = null;
   /** Resolves with the pending probe; null if there is none. */
   let probing: Promise<void> | null = null;
-  /** Whether only a few callers have failed, so that a probe decides before others are rejected. */
+  /** Whether only a few callers have failed. A probe then decides before calls of others are rejected. */
   let isSuspected = false;
-  /** Incremented when the circuit opens or closes, after which outcomes of earlier requests do not count. */
+  /** Incremented when the circuit opens or closes. Failures of requests from an earlier generation do not count. */
   let generation = 0;
 
   const switchTo = (nextProbeAt: number | null): void => {
@@ -69,7 +70,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
     [half, before] = [openHalf(), openHalf()];
   };
 
-  /** The number of callers, routes or paths, by their index, and the number of those whose latest request failed. */
+  /** Counts the callers, routes or paths (by their index in `ORIGINS`): all of them, and the ones whose latest request failed. */
   const latestOf = (index: number) => {
     const all = [...new Map([...(before.latest[index] ?? []), ...(half.latest[index] ?? [])]).values()];
     return { all: all.length, failing: all.filter((hasFailed) => hasFailed).length };
@@ -81,14 +82,14 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
   };
 
   const probeFor = async (call: UpstreamCall): Promise<void> => {
-    // The pause begins with the probe, so the time of a probe without a response is part of it.
+    // The pause starts together with the probe, so waiting in vain for a response does not extend it.
     const nextProbeAt = now() + PAUSE_MS;
     const isFirst = isSuspected;
     isSuspected = false;
     const isUp = await probe(call, isFirst);
     probing = null;
     switchTo(isUp ? null : nextProbeAt);
-    // The success counts, so that a few callers whose requests fail cannot open the circuit again while the service is known to be up.
+    // The probe counts as a success, so that a few failing callers cannot reopen the circuit while the service is known to be up.
     if (isUp) count(PROBE, false);
   };
 
@@ -114,7 +115,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
       if (probeAt === null) return generation;
       throw new GatewayError("UPSTREAM_UNAVAILABLE", CIRCUIT_OPEN, { retryAfterSeconds: PAUSE_MS / 1000 });
     },
-    /** Records what the outcome of a request shows about the service. `origin`: its caller, its route and its path, by keys. */
+    /** Records the health of the service that the outcome of a request implies. `origin`: the keys of its caller, route and path. */
     leave: (begun: number, origin: readonly string[], shown: UpstreamHealth): void => {
       if (shown === "unknown" || probeAt !== null) return;
       const hasFailed = shown === "down";

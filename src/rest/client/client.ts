@@ -25,13 +25,16 @@ export interface ClientSettings
     ReadSettings,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   readonly clock: Clock;
-  /** Charges the bytes of responses as they arrive, and those that decompression adds. */
+  /** Is charged for the bytes of responses as they arrive, and for the bytes that decompression adds. */
   readonly memoryBudget: MemoryBudget;
   readonly callers: CallerRegistry;
   readonly retries: number;
 }
 
-/** Reads part of a stream, and its length in bytes. Destroys the stream unless it returns it. Charges the account for memory. */
+/**
+ * Reads part of a stream, and returns it with its length in bytes. Destroys the stream unless the returned part still needs it. Charges the
+ * buffered bytes to `account`.
+ */
 export type ReadChunk<Chunk> = (
   response: StreamedResponse,
   account: MemoryAccount,
@@ -41,7 +44,7 @@ export type ReadChunk<Chunk> = (
 export type UpstreamStats = ReturnType<Client["stats"]>;
 export type Client = ReturnType<typeof createClient>;
 
-/** The limits of a probe or a download: one request. */
+/** Limits of a probe or a download, which consists of one request. */
 const ALONE: RequestLimits = { concurrency: 1, requests: 1, isBackground: false };
 
 /** Creates the client of the upstream service. It caches nothing, so callers share no data. */
@@ -51,7 +54,7 @@ export function createClient(settings: ClientSettings) {
   const transport = createTransport(wireSettings);
   const clock = new UpstreamClock();
 
-  /** Reads a whole response. With callbacks, because a promise would cost as much as the rest. */
+  /** Reads a whole response. Uses callbacks, because a second promise would cost as much as everything else here. */
   const bufferResponse: ResponseConsumer<unknown> = (call, wire, stats) =>
     new Promise((resolve, reject) => {
       transport.send(wire, call.consumer, (failure, response) => {
@@ -87,7 +90,7 @@ export function createClient(settings: ClientSettings) {
 
   return {
     open,
-    /** Dispatches a read when it is admitted. Rejects it if that cannot be in time. */
+    /** Dispatches a read when it is admitted. Rejects a read that cannot be admitted before its deadline. */
     enqueue: (read: QueuedCall): void => admission.enqueue(read),
     /** Rejects a read that has not been dispatched. */
     cancel: (read: QueuedCall): void => admission.cancel(read),

@@ -13,8 +13,8 @@ export interface ConnectorSettings {
 }
 
 /**
- * Creates the connector. Own code instead of undici's `ProxyAgent`: whole responses use undici and streams `node:http`,
- * and both need the same proxy and certificates.
+ * Creates the connector. Own code instead of undici's `ProxyAgent`, because whole responses are read with undici and streams with
+ * `node:http`, and both need the same proxy and certificates.
  */
 export function createConnector({ connectTimeoutMs, proxy, tls }: ConnectorSettings): Connector {
   const given = Object.fromEntries(Object.entries(tls).filter(([, pem]) => pem !== undefined));
@@ -35,7 +35,7 @@ export const targetOf = ({ host, hostname, port, protocol }: URL): buildConnecto
   protocol,
 });
 
-/** A proxy did not open a tunnel. The code is `PROXY_` and its HTTP status or the error of the connection: `PROXY_ECONNREFUSED`. */
+/** A proxy did not open a tunnel. Its `code` is `PROXY_` with the HTTP status or the connection error appended: `PROXY_ECONNREFUSED`. */
 class ProxyError extends Error {
   readonly code: string;
 
@@ -62,7 +62,7 @@ function openTunnel(
   const timer = setTimeout(() => request.destroy(new ProxyError("TIMEOUT")), timeoutMs);
   request.once("connect", ({ statusCode = 0 }, socket) => {
     clearTimeout(timer);
-    // The connection in the tunnel reports errors.
+    // The connection inside the tunnel reports the errors of this socket.
     socket.on("error", () => {});
     if (statusCode < 200 || statusCode >= 300) {
       socket.destroy();
@@ -78,7 +78,7 @@ function openTunnel(
   request.end();
 }
 
-/** Node.js and URLs differ in whether an IPv6 address has brackets. */
+/** Removes the brackets of an IPv6 address: URLs have them, Node.js expects none. */
 const withoutBrackets = (hostname: string) => hostname.replaceAll(/[[\]]/g, "");
 
 const authorityOf = ({ hostname, port, protocol }: buildConnector.Options): string =>

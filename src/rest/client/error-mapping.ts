@@ -14,7 +14,10 @@ interface ErrorResponse extends ResponseHead {
   readonly secrets: readonly (string | null | undefined)[];
 }
 
-/** Maps a response with status 300 or above to an error for callers. The document describes none of them, so the mapping is ours. */
+/**
+ * Maps a response with status 300 or above to an error for callers. The service's document describes no such responses, so the gateway
+ * defines the mapping.
+ */
 export function mapErrorResponse(
   { request: { endpoint, path, token, secret }, requester: { scope } }: UpstreamCall,
   head: ResponseHead,
@@ -35,13 +38,14 @@ export function mapErrorResponse(
 }
 
 /**
- * Whether a command may have taken effect although its response is an error. A 5xx may come from a proxy that had forwarded the command:
- * Envoy and Heroku send 503 if the upstream connection breaks. So may 408. 302 and 303 redirect to a result, and 304 shows nothing.
+ * Whether a command may have taken effect although its response is an error. A 5xx or a 408 may come from a proxy that had already
+ * forwarded the command. Envoy and Heroku, for example, send 503 if the upstream connection breaks. 302 and 303 redirect to a result. 304
+ * says nothing about the command.
  */
 const mayHaveBeenDone = ({ status }: ErrorResponse): boolean =>
   status >= 500 || status === 408 || status === 302 || status === 303 || status === 304;
 
-/** Known servers respond like this when they crash at a command. If they do not support a method, the response is JSON. */
+/** Known servers respond with 405 and HTML when a command crashes them. A 405 for an unsupported method has a JSON body. */
 const isCrash = ({ method }: EndpointName, { status, contentType }: ErrorResponse): boolean =>
   method !== "GET" && status === 405 && !(contentType ?? "").includes("json");
 
@@ -60,7 +64,7 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
   if (status === 401 || (status === 403 && SIGNED_OUT.test(said)))
     return { code: "UNAUTHENTICATED", message: message ?? "The service asks for a valid token." };
   if (isCrash(endpoint, response)) {
-    // Releases without this endpoint respond in the same way.
+    // Server releases without this endpoint respond in the same way.
     const orLacks = endpoint.optional ? ", or does not offer it" : "";
     return { code: "UPSTREAM_ERROR", message: `The server failed at ${spellingOf(endpoint)}${orLacks}.` };
   }
@@ -81,7 +85,8 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
 const isParameter = (part: string): boolean => part.includes("{");
 
 /**
- * Names the missing resource as unique names do, `ada.mnist.jobs.3`, or by its argument: `username ada`. All parts come from the caller.
+ * Names the missing resource by its unique name, `ada.mnist.jobs.3`, or by its argument, `username ada`. Exposes only strings that the
+ * caller sent.
  */
 function notFound(template: string, filled: string): string {
   const [path = "", query] = filled.split("?");
@@ -125,7 +130,7 @@ const isHtmlError = (response: ErrorResponse) =>
 /** Maximum length of a message of the service that callers see, in characters. */
 const MAX_MESSAGE_LENGTH = 300;
 
-/** Maximum strings of an error's body that are read, and maximum levels of nesting. */
+/** Maximum number of strings that are read from an error body, and maximum depth at which they are searched. */
 const MAX_SENTENCES = 100;
 const MAX_SENTENCE_LEVELS = 8;
 
@@ -146,7 +151,7 @@ function upstreamMessage(response: ErrorResponse): string {
   return message;
 }
 
-/** Whether a message is short and contains no markup, path or secret. A comparison such as `>=0.5` is not markup. */
+/** Whether a message is short and free of markup, paths and secrets. A comparison such as `>=0.5` is not markup. */
 const isSafeToExpose = (message: string, secrets: ErrorResponse["secrets"]): boolean =>
   message !== "" &&
   message.length <= MAX_MESSAGE_LENGTH &&
@@ -169,12 +174,13 @@ function* sentences(body: unknown, path: readonly string[], level = 0): Generato
   }
 }
 
-/** The maximum pause after a throttled request, and the maximum `retryAfterSeconds`, in seconds. */
+/** Maximum pause after a throttled request, and maximum value of `retryAfterSeconds`, in seconds. */
 export const MAX_RETRY_AFTER_SECONDS = 300;
 
 /**
  * Parses `Retry-After` into whole seconds up to the maximum; null if it is neither a number nor an HTTP date. A date is compared with the
- * `Date` of the response, because the clocks of both sides may differ. If there is none, it is compared with the gateway's clock.
+ * `Date` header of the response, because the clocks of both sides may differ. A response without `Date` is compared with the gateway's
+ * clock.
  */
 function secondsOf({ retryAfter, date }: ResponseHead): number | null {
   const given = retryAfter ?? "";

@@ -16,9 +16,12 @@ import { TimeoutError, TransportError } from "./transport.ts";
 const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
 /** Matches codes of zlib, brotli and the HTTP parser, and of a failed assertion in undici, for example on status 000. */
 const DECODING = /^(?:Z_|HPE_|ERR_(?:_|BROTLI|ZLIB|ASSERTION))/;
-/** Matches codes of the operating system, undici, TLS, certificates, a proxy and prematurely closed streams. Bugs have none of them. */
+/**
+ * Matches codes of the operating system, undici, TLS, certificates, a proxy and prematurely closed streams. Bugs of the gateway have no
+ * such code.
+ */
 const CONNECTION = /^(?!ERR_(?!STREAM|SSL|TLS))[A-Z]/;
-/** The gateway itself lacks file descriptors, ports or memory. */
+/** Matches codes which mean that the gateway itself lacks file descriptors, ports or memory. */
 const LOCAL = /^(?:PROXY_)?(?:EMFILE|ENFILE|ENOMEM|ENOBUFS|EADDRNOTAVAIL)$/;
 
 const OUT_OF_REACH: Mapped = { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach." };
@@ -27,7 +30,7 @@ const OUT_OF_REACH: Mapped = { code: "UPSTREAM_UNAVAILABLE", message: "The servi
 function classify(cause: unknown, wasSent: boolean): Mapped | null {
   const code = codeOf(cause);
   if (LOCAL.test(code)) return { code: "SERVICE_OVERLOADED", message: OVERLOADED };
-  // The byte limits throw these while the response is received.
+  // Byte limits throw `GatewayError` while the response is being received.
   if (cause instanceof GatewayError) return cause;
   const isOutOfReach = CONNECTION.test(code) || cause instanceof TimeoutError;
   if (!wasSent && isOutOfReach) return OUT_OF_REACH;
@@ -46,15 +49,15 @@ function classify(cause: unknown, wasSent: boolean): Mapped | null {
 }
 
 /**
- * Maps the failure of a request to an error for callers. The message omits the cause because it can contain host names. Bugs of the gateway
- * are returned unchanged, except after a command was sent, which may have been executed.
+ * Maps the failure of a request to an error for callers. The message omits the cause because it can contain host names. A bug of the
+ * gateway is returned unchanged, unless a command was sent: the error must then say that it may have been executed.
  */
 export function mapTransportError(
   endpoint: EndpointName,
   error: unknown,
   status: number | null = null,
 ): Error {
-  // The reader that threw the error does not know the request.
+  // The error lacks the request because the reader that threw it does not know the request.
   const isUnread = isGatewayError(error, "UPSTREAM_BAD_RESPONSE") && !error.details.upstream;
   if (error instanceof CancelledError || (error instanceof GatewayError && !isUnread)) return error;
   const wasSent = isSent(error);
@@ -78,7 +81,7 @@ export function mapTransportError(
   );
 }
 
-/** The error of a request without any remaining consumer. A command that was not sent cannot have been executed. */
+/** The error of a request whose consumers have all left. A command that was not sent cannot have been executed. */
 export function endedError(
   { method, path }: EndpointName,
   lifetime: Pick<Lifetime, "ended">,
@@ -104,7 +107,8 @@ export function throttledError({ method, path }: EndpointName, waitMs: number): 
 }
 
 /**
- * The error of a command after another one of the same operation that timed out. It was not sent, because it would wait behind that one.
+ * The error of a command that is not sent because an earlier command of the same operation timed out. The server would process it only
+ * after that one.
  */
 export const timedOutBeforeError = ({ method, path }: EndpointName): Error =>
   new DeadlineError(

@@ -11,8 +11,8 @@ export interface Pipeline extends AttemptSettings {
 }
 
 /**
- * Sends one upstream call that is not shared: a command or a download. Commands that waited while another one of the operation timed out
- * are not sent, because they would wait behind it. Rejects like `sendAdmitted`.
+ * Sends one upstream call that is not shared: a command or a download. If one command of an operation times out, its waiting commands are
+ * not sent, because the server would process them only after that one. Rejects like `sendAdmitted`.
  */
 export async function send<Result>(
   pipeline: Pipeline,
@@ -20,7 +20,7 @@ export async function send<Result>(
   consume: ResponseConsumer<Result>,
 ): Promise<Result> {
   const { request, requester, consumer } = call;
-  // The body, and the variables from which it was created, at two bytes per character.
+  // Charges the body and the variables from which it was created, at two bytes per character.
   if (request.body) consumer.chargeMemory(4 * request.body.length);
   const { timeouts } = requester;
   const admitted = await pipeline.admission.acquire(call);
@@ -55,7 +55,7 @@ export async function sendAdmitted<Result>(
       if (lifetime.ended) throw endedError(request.endpoint, lifetime, false);
       if (!isRead && requester.isThrottled) throw throttledError(request.endpoint, admission.waitMs(call));
       if (attempts === 0) consumer.countRequest();
-      // Checks the limit before another response is read.
+      // Throws before another response is read if the caller is over its memory limit.
       requester.reservation.checkLimit();
       sent = admission.beginSend(admitted);
       attempts++;
@@ -74,7 +74,7 @@ export async function sendAdmitted<Result>(
       admission.release(admitted, sent, failure);
     }
     if (pauseMs > 0) await new Promise((resume) => void setTimeout(resume, pauseMs));
-    // Rejects if every consumer has disconnected meanwhile.
+    // Rejects if every consumer has disconnected during the pause.
     admitted = await admission.acquire(call);
   }
 }

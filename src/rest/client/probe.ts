@@ -18,9 +18,9 @@ export interface ProbeSettings {
 const PROBE_MS = 4_000;
 
 /**
- * Creates the probe of the circuit breaker: a separate GET with the token of a waiting request. It outlasts the operation of that request,
- * and is never a command. Only its status is read. Probes alternate between the cheapest record and the target of the request, so that
- * neither one dead endpoint nor one bad record keeps the circuit open. `isFirst` selects the cheapest record.
+ * Creates the probe of the circuit breaker: a separate GET with the token of a waiting request. The probe outlives the operation of that
+ * request, and is never a command. Only the status of its response is read. Probes alternate between the cheapest record and the target of
+ * the request, so that neither one dead endpoint nor one bad record keeps the circuit open. `isFirst` selects the cheapest record.
  */
 export function createProbe({ attempts, consume, open, clock }: ProbeSettings) {
   let isCheapNext = true;

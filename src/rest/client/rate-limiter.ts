@@ -4,28 +4,28 @@ import { FairQueue } from "../../callers/fair-queue.ts";
 import { throttledError } from "./failure.ts";
 import type { Requester, UpstreamCall, QueuedCall } from "./upstream-call.ts";
 
-/** The share of the requests that may be sent as a burst, such as for a page. */
+/** The share of the rate limit that may be used in one burst, for example to load a page. */
 const BURST_SHARE = 0.75;
 
-/** The share of the requests that is reserved for operations, not subscriptions. */
+/** The share of the rate limit that subscriptions must leave to other operations. */
 const OPERATION_SHARE = 0.25;
 
-/** Number of reads of operations before each read of a subscription, while both wait. */
+/** While reads of operations and of subscriptions wait, this many of operations precede each one of a subscription. */
 const OPERATIONS_PER_POLL = 3;
 
-/** Margin below the limit of the upstream service, which counts at arrival and also counts requests of other clients. */
+/** Margin below the limit of the upstream service. The service counts requests on arrival, and also counts requests of other clients. */
 const MARGIN_SHARE = 0.05;
 const MARGIN_MS = 500;
 
-/** Concurrency at which a token has recovered from a 429. */
+/** Concurrency from which a token counts as recovered from a 429. */
 const RECOVERED = 64;
 
-/** The outcome of an admitted request. A number: rejected with 429, retry after this many milliseconds. */
+/** The outcome of an admitted request. A number means that it was rejected with 429 and may be retried after this many milliseconds. */
 export type RateLimitOutcome = "unsent" | "allowed" | number;
 
 /**
- * The reads of one token that count against one rate limit, within the fair queue of their caller: reads of operations, and reads of
- * subscriptions. Both are blocked while the rate limit allows none.
+ * The reads of one token that count against one rate limit, as two queues within the fair queue of their caller: one for operations, one
+ * for subscriptions. Each is blocked while the rate limit allows it no read.
  */
 export class RateLimitedQueue {
   readonly callerQueue: FairQueue<QueuedCall>;
@@ -40,16 +40,19 @@ export class RateLimitedQueue {
 }
 
 /**
- * Client-side rate limiter of one token, for endpoints that the upstream service counts together. It blocks the queues of reads until one
- * is allowed. Commands do not wait, but they count. After a 429, reads pause as long as the response requests, and their concurrency
- * restarts at one.
+ * Client-side rate limiter of one token, for endpoints that the upstream service counts together. It blocks the queues of reads until the
+ * next read is allowed. Commands count, but do not wait. After a 429, reads pause for as long as the response requests, and their
+ * concurrency restarts at one.
  */
 export class RateLimiter {
-  /** The queues that it blocks. A caller that becomes verified gets new ones. */
+  /** The queues that the limiter blocks. A caller that becomes verified gets new queues. */
   readonly #queues: RateLimitedQueue[] = [];
-  /** Whether one of them is blocked. */
+  /** Whether any of the queues is blocked. */
   #isBlocking = false;
-  /** Operations whose reads cannot all be allowed before their deadline. Their further reads fail at once. */
+  /**
+   * Operations that had a read rejected because the limit would allow it only after the deadline. Further reads that would wait fail at
+   * once.
+   */
   readonly #late = new WeakSet<Requester>();
   /** One error for all late reads of an operation, because it may have thousands. */
   readonly #errors = new WeakMap<Requester, Error>();
@@ -67,7 +70,7 @@ export class RateLimiter {
   #unsent = 0;
   #cancelTimer: (() => void) | null = null;
 
-  /** `limit` is the upstream rate limit; null if it is unknown. `onUnblocked` is called when waiting reads are allowed after a pause. */
+  /** `limit` is the upstream rate limit; null if it is unknown. `onUnblocked` is called when waiting reads are allowed again. */
   constructor(clock: Clock, limit: RateLimit | null, onUnblocked: () => void) {
     this.#clock = clock;
     this.#limit = limit;
@@ -80,7 +83,7 @@ export class RateLimiter {
     this.#reserved = limited ? Math.floor(limited.requests * OPERATION_SHARE) : 0;
   }
 
-  /** Its queues within the fair queue of a caller. */
+  /** The queues of this limiter within the fair queue of a caller. */
   queueIn(callerQueue: FairQueue<QueuedCall>): RateLimitedQueue {
     const existing = this.#queues.find((each) => each.callerQueue === callerQueue);
     if (existing) return existing;
@@ -136,8 +139,8 @@ export class RateLimiter {
     this.#isBlocking = false;
     const isFull = this.#inFlight >= this.#concurrency;
     const operationsMs = isFull ? Number.POSITIVE_INFINITY : this.#waitMs(0);
-    // While operations wait, `OPERATIONS_PER_POLL` defines the share of subscriptions. While none waits, subscriptions leave the reserved
-    // share free.
+    // While operations wait, `OPERATIONS_PER_POLL` determines the share of subscriptions. Otherwise subscriptions leave the reserved share
+    // unused.
     const areReserved = !isFull && this.#waiting("operations") === 0;
     const pollsMs = areReserved ? this.#waitMs(this.#reserved) : operationsMs;
     let nextMs = Number.POSITIVE_INFINITY;
@@ -150,7 +153,7 @@ export class RateLimiter {
     });
   }
 
-  /** Blocks a queue for a time, in milliseconds. Returns the time if the queue has waiting reads, otherwise infinity. */
+  /** Blocks a queue for `ms` milliseconds. Returns `ms` if the queue has waiting reads, otherwise infinity. */
   #block(queue: FairQueue<QueuedCall>, ms: number): number {
     const wasBlocked = queue.isBlocked;
     queue.isBlocked = ms > 0;
@@ -160,7 +163,10 @@ export class RateLimiter {
     return ms;
   }
 
-  /** The error for late reads of an operation, by default the sender of the request. Each read of a subscription has its own. */
+  /**
+   * The error for late reads of a requester, by default the one that sends the call. An operation has one error for all its late reads, a
+   * subscription one per read.
+   */
   lateFor({ request, requester: sender }: UpstreamCall, requester = sender): Error {
     const { isBackground } = requester;
     const error = this.#errors.get(requester) ?? throttledError(request.endpoint, this.waitMs(isBackground));
@@ -168,7 +174,10 @@ export class RateLimiter {
     return error;
   }
 
-  /** How long a read would wait behind others, in milliseconds. `isBackground`: including the share of operations. */
+  /**
+   * How long a new read would wait behind the waiting ones, in milliseconds. `isBackground`: the read belongs to a subscription, so reads
+   * of operations precede it.
+   */
   waitMs(isBackground: boolean): number {
     const operations = this.#waiting("operations");
     const polls = this.#waiting("polls");
@@ -212,7 +221,7 @@ export class RateLimiter {
   #refuseLate(): void {
     const all = this.#queues.flatMap(({ operations, polls }) => [...operations.items(), ...polls.items()]);
     for (const each of all) {
-      // The rate limit does not delay the other calls.
+      // All other calls wait for a connection, not for the rate limit.
       const isDelayed = each.waitReason === "RATE_LIMIT" || this.#late.has(each.call.requester);
       if (isDelayed && !this.#rejectLate(each.call)) each.reject(this.lateFor(each.call));
     }

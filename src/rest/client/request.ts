@@ -13,9 +13,9 @@ export interface UpstreamRequest<Answer> {
   readonly secret?: string | null;
   /** The token to send; null for none. Defaults to the caller's. */
   readonly token?: string | null;
-  /** The trace entry of its operation; null without a trace. */
+  /** The entry for this request in the operation trace; null without a trace. */
   readonly traceEntry?: TraceEntry | null;
-  /** The headers `Range` and `If-Range` of a download. */
+  /** The `Range` and `If-Range` headers of a download. */
   readonly range?: Readonly<Record<string, string>> | null;
 }
 
@@ -30,7 +30,10 @@ export interface RequestFormat {
   readonly secrets: readonly string[];
   /** The cheapest read that the server supports. */
   readonly cheapest: Get<object, unknown>;
-  /** The service's rate limit of a token: one object for all endpoints that it counts together; null if it is unknown. */
+  /**
+   * The service's rate limit per token for an endpoint; null if it is unknown. Endpoints that the service counts together have the same
+   * object.
+   */
   readonly limitOf: (endpoint: AnyEndpoint) => RateLimit | null;
 }
 
@@ -42,13 +45,13 @@ export function headersOf(
   trace: Readonly<Record<string, string>> | null,
 ): Readonly<Record<string, string>> {
   const accept = endpoint.answer.form === "json" ? "application/json" : "*/*";
-  // In Node.js 20, each key after a spread costs a microsecond.
+  // The spread comes last, because in Node.js 20 each key after a spread costs a microsecond.
   const headers: Record<string, string> = { accept, "x-request-id": requestId, ...requestFormat.headers };
   if (token !== null) headers["authorization"] = `${requestFormat.authorizationScheme} ${token}`;
   if (body !== null) headers["content-type"] = "application/json";
   if (trace)
     for (const [name, value] of Object.entries(trace))
       if (!RESERVED_HEADERS.has(name)) headers[name] ??= value;
-  // A range of a compressed body cannot be decompressed.
+  // A range must be requested uncompressed: part of a compressed body cannot be decompressed.
   return range ? { ...headers, ...range, "accept-encoding": "identity" } : headers;
 }

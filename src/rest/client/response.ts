@@ -18,7 +18,7 @@ import {
 } from "./transport.ts";
 
 export interface ReadSettings {
-  /** Receives the path of each value that reads as null because its type is wrong. */
+  /** Receives the path of each value that is replaced with null because its type is wrong. */
   readonly onMismatch: (route: string, path: string) => void;
   readonly requestFormat: RequestFormat;
   /** Parses responses in time slices, because a long one would block the event loop. */
@@ -30,7 +30,10 @@ export interface ReadSettings {
   ) => void;
 }
 
-/** Parses a whole response with the reader of its endpoint, in the caller's share of time. A long one takes several time slices. */
+/**
+ * Parses a whole response with the reader of its endpoint. The work is scheduled in the caller's share of time, and a long response takes
+ * several time slices.
+ */
 export function readResponse(
   call: UpstreamCall,
   response: WholeResponse,
@@ -55,10 +58,10 @@ function stepsOf(
   const { status, body } = response;
   if (status >= 300) throw mapErrorResponse(call, response, body, requestFormat.secrets);
   const { path, answer: reader } = call.request.endpoint;
-  // A sign-in page in front of the upstream service, which then received nothing.
+  // An HTML response to a command is a sign-in page in front of the upstream service, which has received nothing.
   if (call.request.endpoint.method !== "GET" && isHtml(response) && body.length > 0)
     throw new GatewayError("UPSTREAM_BAD_RESPONSE", "The service answered with an HTML page.");
-  // The body is ignored: the document describes none.
+  // The body is ignored, because the service's document describes none.
   if (reader.form !== "json") return { next: () => ({ done: true, value: NO_BODY }) };
   const scan = scanJson(body);
   chargeParsedValue(call, scan, body);
@@ -68,16 +71,16 @@ function stepsOf(
 
 const NO_BODY = { answer: undefined, mismatches: [] };
 
-/** Reported as the path of values that read as null because of their nesting. */
+/** Reported in place of a path if values are replaced with null because they are nested too deeply. */
 const TOO_DEEP = "(nested too deeply)";
 
-/** Charges the memory of a response's value that exceeds the memory charged for its bytes. */
+/** Charges the memory of the parsed value, as far as it exceeds the memory already charged for the bytes of the response. */
 function chargeParsedValue({ consumer }: UpstreamCall, { heapBytes }: JsonScan, body: Buffer): void {
   const excess = Math.ceil(heapBytes / HEAP_BYTES_PER_CHARGED_BYTE) - body.length;
   try {
     if (excess > 0) consumer.chargeMemory(excess);
   } catch (error) {
-    // The upstream service may have executed the command.
+    // `wasSent` is true, because the upstream service may have executed the command.
     throw new TransportError(error, true);
   }
 }
@@ -86,7 +89,7 @@ function parse(body: Buffer, scan: JsonScan): unknown {
   try {
     return parseJson(body, scan);
   } catch {
-    // The parser's own message quotes the body.
+    // The parser's own message is not used, because it quotes the body.
     throw new GatewayError("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.");
   }
 }

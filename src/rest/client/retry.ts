@@ -2,7 +2,7 @@ import { retryOf, GatewayError } from "../../errors.ts";
 import type { Lifetime } from "./upstream-call.ts";
 import { MAX_RETRY_AFTER_SECONDS } from "./error-mapping.ts";
 
-/** At most a tenth of the requests of the last 10 seconds may be retries. A gateway with few requests may send ten. */
+/** Retry budget: at most a tenth of the requests within a window of 10 seconds may be retries, but ten retries are always allowed. */
 const RETRY_SHARE = 0.1;
 const MIN_RETRIES = 10;
 const WINDOW_MS = 10_000;
@@ -13,7 +13,7 @@ const FIRST_PAUSE_MS = 100;
 
 export type Retries = ReturnType<typeof createRetries>;
 
-/** Decides about retries. All callers share the retry budget, so that retries cannot multiply the load on a failing service. */
+/** Creates the retry policy. All callers share its retry budget, so that retries cannot multiply the load on a failing service. */
 export function createRetries(maxRetries: number) {
   let windowStart = Date.now();
   let attempts = 0;
@@ -38,7 +38,7 @@ export function createRetries(maxRetries: number) {
   return {
     /** Number of retries with backoff since the start. */
     total: () => total,
-    /** Counts an attempt of any request. */
+    /** Counts an attempt to send a request, retry or not. */
     recordAttempt: () => {
       startWindow();
       attempts++;
@@ -47,8 +47,8 @@ export function createRetries(maxRetries: number) {
     pauseAfter: (error: unknown, tried: number, { deadline }: Pick<Lifetime, "deadline">): number | null => {
       const inTime = (ms: number) => (Date.now() + ms < deadline ? ms : null);
       const requestedMs = requestedPauseMs(error) ?? 0;
-      // Known servers throttle in normal operation. A read waits for each pause that they request. After a pause of 0 seconds it is retried
-      // once.
+      // Known servers throttle in normal operation, so a read waits for every pause that a server requests. A requested pause of 0 seconds
+      // allows one retry.
       if (throttledMs(error) !== null) {
         const helps = requestedMs > 0 ? requestedMs < MAX_RETRY_AFTER_SECONDS * 1000 : tried === 1;
         return helps && inTime(requestedMs) !== null ? 0 : null;
@@ -63,12 +63,12 @@ export function createRetries(maxRetries: number) {
 const backoffMs = (attempts: number): number =>
   Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempts - 1));
 
-/** The service's `Retry-After`, in milliseconds; null if there is none. */
+/** The pause that `Retry-After` requests, in milliseconds; null without this header. */
 function requestedPauseMs(error: unknown): number | null {
   const { retryAfterSeconds } = error instanceof GatewayError ? error.details : {};
   return retryAfterSeconds === undefined ? null : retryAfterSeconds * 1000;
 }
 
-/** The pause that the service requests by throttling a request that was sent, in milliseconds; null if it did not. */
+/** The pause that the service requests when it throttles a request, in milliseconds; null if the request was not throttled. */
 export const throttledMs = (error: unknown): number | null =>
   retryOf(error) === "after `Retry-After`" ? requestedPauseMs(error) : null;

@@ -14,8 +14,8 @@ import {
 } from "./transport.ts";
 
 /**
- * Opens a streamed response on its own connection. Uses `node:http`, which survives slow and disconnected readers; see `createTransport`
- * for undici. The stream ends with its consumer unless it is detached. Rejects with `TransportError`.
+ * Opens a streamed response on its own connection. Uses `node:http`, which handles slow and disconnected readers; `createTransport`
+ * explains why undici does not. The stream ends with its consumer unless `keep` is called. Rejects with `TransportError`.
  */
 export function openResponse(
   settings: TransportSettings,
@@ -28,7 +28,7 @@ export function openResponse(
     let wasSent = false;
     const request = (isSecure ? httpsRequest : httpRequest)({
       ...urlToHttpOptions(upstreamUrl),
-      // Without an agent Node.js assumes port 80 for HTTPS as well, and writes 443 into `Host`.
+      // Without an agent, Node.js assumes port 80 even for HTTPS, and would then write the port 443 into `Host`.
       defaultPort: isSecure ? 443 : 80,
       createConnection: (_, onSocket) => {
         connect(targetOf(upstreamUrl), (error, socket) => (error ? fail(error) : onSocket(null, socket)));
@@ -65,7 +65,7 @@ export function openResponse(
     request.once("response", (response) => {
       clearTimeout(timer);
       underWay = response;
-      // The decoded stream reports errors.
+      // The decoded stream reports the errors of the response.
       response.on("error", () => {});
       endWhenSilent(response, idleTimeoutMs);
       // Safe: only `set-cookie` is a list.
@@ -91,10 +91,10 @@ export function openResponse(
 
 const BODY_HEADERS = new Set(["content-length", "content-range", "accept-ranges", "etag", "last-modified"]);
 
-/** Headers by which an application delegates a file to nginx, Apache or lighttpd. The web server removes them. */
+/** Headers by which an application tells nginx, Apache or lighttpd to send a file in its place. The web server removes them. */
 const OFFLOAD_HEADERS = ["x-accel-redirect", "x-sendfile"];
 
-/** Destroys a response if the service sends nothing for too long. While data is buffered, the reader is slow instead. */
+/** Destroys a response if the service sends nothing for too long. If data is buffered, the service is not silent: the reader is slow. */
 function endWhenSilent(response: IncomingMessage, idleTimeoutMs: number): void {
   response.setTimeout(idleTimeoutMs, () => {
     if (response.readableLength === 0) response.destroy(new TimeoutError());

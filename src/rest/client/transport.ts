@@ -10,10 +10,10 @@ export interface TransportSettings {
   /** The document's `{base_url}`: the base URL of the service. */
   readonly upstreamUrl: URL;
   readonly connect: Connector;
-  /** Maximum connections for whole responses. Each stream opens another one. */
+  /** Maximum connections for whole responses. Each stream opens an additional connection. */
   readonly connections: number;
   readonly connectTimeoutMs: number;
-  /** Maximum age of a connection for new requests, in milliseconds. A new connection resolves the address of the service again. */
+  /** Maximum age at which a connection accepts new requests, in milliseconds. Its successor resolves the address of the service again. */
   readonly connectionAgeMs: number;
   /** Maximum time until the response headers, in milliseconds. */
   readonly headersTimeoutMs: number;
@@ -35,7 +35,7 @@ export interface WireRequest {
   readonly wantsBody: boolean;
 }
 
-/** The needed fields of a response's head. */
+/** The status of a response and the headers that the gateway uses. */
 export interface ResponseHead {
   readonly status: number;
   readonly contentType: string | null;
@@ -55,7 +55,7 @@ export interface StreamedResponse extends ResponseHead {
   readonly stream: Readable;
   /** Length, range and validator headers; empty when the stream is decompressed. */
   readonly bodyHeaders: Readonly<Record<string, string>>;
-  /** Whether the body is empty because a web server in front should send a file instead. */
+  /** Whether the body is empty because a web server in front of the service should have sent a file in its place. */
   readonly isHandedOver: boolean;
   /** Lets the stream outlive its scope. */
   readonly keep: () => void;
@@ -71,15 +71,15 @@ export class TransportError extends StacklessError {
   }
 }
 
-/** A timeout of the gateway, or the end of all consumers. */
+/** A timeout set by the gateway, or the end of all consumers. */
 export class TimeoutError extends StacklessError {}
 
 /** Maximum bytes of an error body, enough for any message. */
 export const MAX_ERROR_BYTES = 64 * 1024;
 
 /**
- * Creates the transport for whole responses, with keep-alive. Uses `dispatch` with a handler that never pauses: undici 7 crashes the
- * process when the connection of a paused response closes (nodejs/undici#5360), as gunicorn's connections do.
+ * Creates the transport for whole responses, with keep-alive. Uses undici's `dispatch` with a handler that never pauses: undici 7 crashes
+ * the process when the connection of a paused response closes (nodejs/undici#5360), as connections to gunicorn do.
  */
 export function createTransport(settings: TransportSettings) {
   const { upstreamUrl, connect, maxJsonBytes, responseTimeoutMs } = settings;
@@ -93,7 +93,7 @@ export function createTransport(settings: TransportSettings) {
   let [pool, openedAt] = [openPool(), Date.now()];
   let retired: Pool | null = null;
 
-  /** The pool of connections that are not too old. Requests in flight on older connections end there. */
+  /** The current pool, replaced by a new one when it is too old. Requests in flight finish in the old pool. */
   const currentPool = (): Pool => {
     if (Date.now() - openedAt < settings.connectionAgeMs) return pool;
     retired = pool;
@@ -103,12 +103,14 @@ export function createTransport(settings: TransportSettings) {
   };
 
   return {
-    /** Sends a request and reads its whole response. Calls back once, at the latest on a timeout or when no consumer remains. */
+    /**
+     * Sends a request and reads its whole response. Calls back exactly once, at the latest after the timeout or when no consumer remains.
+     */
     send: (request: WireRequest, consumer: Consumer, done: Done): void => {
       const maxBytes = request.wantsBody ? maxJsonBytes : null;
       currentPool().dispatch(request, new ResponseHandler(consumer, done, maxBytes, responseTimeoutMs));
     },
-    /** Opens and closes a connection without sending anything. Rejects when that fails. */
+    /** Opens and closes a connection without sending anything. Rejects if no connection can be opened. */
     reach: () =>
       new Promise<void>((resolve, reject) => {
         connect(targetOf(upstreamUrl), (error, socket) => {
@@ -131,11 +133,11 @@ type Done = (
 export const isHtml = ({ contentType }: ResponseHead): boolean =>
   contentType?.startsWith("text/html") ?? false;
 
-/** Collects a response and settles once, whichever callbacks undici calls. */
+/** Collects a response, and settles once, whichever of its methods undici calls. */
 class ResponseHandler {
   readonly #consumer: Consumer;
   readonly #done: Done;
-  /** Maximum bytes of the body after decompression; null if the body is ignored unless it is an error or a page. */
+  /** Maximum bytes of the body after decompression. Null if the body is ignored, except for an error or an HTML page. */
   readonly #maxBytes: number | null;
   readonly #onEnd = (): void => this.#fail(new TimeoutError());
   #timer: NodeJS.Timeout;
@@ -159,7 +161,7 @@ class ResponseHandler {
   }
 
   onHeaders(status: number, rawHeaders: readonly Buffer[]): boolean {
-    // The response is informational, and the final one follows.
+    // This response is informational (1xx), and the final one follows.
     if (status < 200) return true;
     this.#head = headOf(status, rawHeaders);
     if (status < 300 && this.#maxBytes !== null)
@@ -168,7 +170,7 @@ class ResponseHandler {
       this.#body = new BoundedBuffer(MAX_ERROR_BYTES, this.#consumer);
     else {
       this.#succeed({ body: EMPTY, ...this.#head });
-      // The ignored body may still arrive, and keeps the connection usable.
+      // The ignored body is still received, so that the connection can be reused.
       this.#body = new BoundedBuffer(MAX_ERROR_BYTES, this.#consumer);
       this.#timer = setTimeout(() => this.#abort?.(), IGNORED_BODY_MS);
     }
@@ -237,7 +239,7 @@ const SHORT_CHUNKS = new GatewayError("UPSTREAM_BAD_RESPONSE", `The service's an
 /** How long an ignored body may occupy its connection, in milliseconds. */
 const IGNORED_BODY_MS = 1_000;
 
-/** The needed headers, by their names. */
+/** The headers that the gateway uses, and their names in `ResponseHead`. */
 const HEAD_FIELDS: ReadonlyMap<string, keyof Omit<ResponseHead, "status" | "receivedAt">> = new Map([
   ["content-type", "contentType"],
   ["content-encoding", "encoding"],
@@ -247,8 +249,8 @@ const HEAD_FIELDS: ReadonlyMap<string, keyof Omit<ResponseHead, "status" | "rece
 const LENGTHS = new Set([...HEAD_FIELDS.keys()].map(({ length }) => length));
 
 /**
- * The head of a response from its names and values. Only the needed fields are extracted, because parsing all of them takes as long as a
- * short body.
+ * Extracts the head of a response from a list of alternating header names and values. Skips headers that the gateway does not use, because
+ * parsing all of them takes as long as parsing a short body.
  */
 export function headOf(status: number, raw: readonly (string | Buffer)[]): ResponseHead {
   const head = {

@@ -11,7 +11,7 @@ import type { RequestFormat } from "./request.ts";
 import { throttledMs } from "./retry.ts";
 import { QueuedCall, type UpstreamCall, type WaitCounts } from "./upstream-call.ts";
 
-/** The share of the concurrency that is reserved for verified callers, and for callers that use fewer requests than that share. */
+/** The share of the concurrency that is reserved for verified callers, and for callers that run few requests. */
 const RESERVED_SHARE = 1 / 8;
 
 export interface ConcurrencySettings {
@@ -19,9 +19,9 @@ export interface ConcurrencySettings {
   readonly connections: number;
   /** Maximum concurrent upstream requests of one caller. */
   readonly connectionsPerCaller: number;
-  /** Concurrent upstream requests at the start, until their latency shows the capacity of the service. */
+  /** Maximum concurrent upstream requests at the start, before their latency shows the capacity of the service. */
   readonly initialConnections: number;
-  /** Maximum waiting upstream requests. Above it new operations are rejected. */
+  /** Maximum number of waiting upstream requests. New operations are rejected while more wait. */
   readonly queue: number;
 }
 
@@ -45,9 +45,10 @@ export interface SentRequest {
 /**
  * The only stage in which upstream requests wait, before anything large is allocated for them. They wait in one fair queue (gateway,
  * caller, rate limit, operation) until the rate limit of their token, the concurrency limits and the circuit breaker admit them. Within an
- * operation the request with the highest priority goes first. All reasons to wait are handled alike: requests count, callers are served
- * fairly, a request without consumers leaves, and a full queue sheds new operations. Own code: p-queue, bottleneck and cockatiel are FIFO
- * or have fixed keys, so that one caller with many requests starves the others, and they keep the requests of disconnected callers.
+ * operation, the request with the highest priority goes first. The reason to wait makes no difference: each waiting request counts, callers
+ * are served fairly, a request without consumers leaves the queue, and a full queue sheds new operations. Own code: p-queue, bottleneck and
+ * cockatiel are FIFO or have fixed keys, so one caller with many requests starves the others. They also keep the requests of disconnected
+ * callers.
  */
 export class UpstreamAdmission {
   readonly #settings: AdmissionSettings;
@@ -74,7 +75,7 @@ export class UpstreamAdmission {
     // Requests that hang must not block other callers when the limit is reduced below their number.
     const burst = () => Math.min(MIN_LIMIT, connections - all());
     this.#root = new FairQueue<QueuedCall>(null, { concurrency: all, guaranteed: kept, burst });
-    // The upstream service may reject tokens slowly. Invented tokens must leave connections to verified callers.
+    // The upstream service may be slow to reject a token, so requests with invented tokens must leave connections to verified callers.
     this.#unverified = new FairQueue(this.#root, { concurrency: () => all() - reserved(), cost: 1 });
     this.#queues = new CallerQueues(callers, this.#root, this.#unverified, {
       concurrency: perCaller,
@@ -84,7 +85,10 @@ export class UpstreamAdmission {
     this.#rateLimiters = (caller) => rateLimiters.of(caller);
   }
 
-  /** Resolves when a call is admitted. Rejects if it cannot be in time, and when all its consumers have disconnected. */
+  /**
+   * Resolves when a call is admitted. Rejects if the call cannot be admitted before its deadline, and when all its consumers have
+   * disconnected.
+   */
   acquire(call: UpstreamCall): Promise<QueuedCall> {
     return new Promise((resolve, reject) => {
       const { lifetime } = call.consumer;
@@ -99,7 +103,10 @@ export class UpstreamAdmission {
     });
   }
 
-  /** Dispatches a call when it is admitted, possibly at once. Rejects it if it cannot be in time, and if load has to be shed. */
+  /**
+   * Dispatches a call when it is admitted, possibly at once. Rejects a call that cannot be admitted before its deadline, and sheds load if
+   * the queue is full.
+   */
   enqueue(queued: QueuedCall): void {
     const { request, requester, consumer } = queued.call;
     const rateLimiter = this.#rateLimiterOf(queued.call);
@@ -133,13 +140,17 @@ export class UpstreamAdmission {
   cancel(queued: QueuedCall): void {
     const { request, consumer } = queued.call;
     const { lifetime } = consumer;
-    // At the deadline, the limit itself is the reason, because the upstream service has rejected nothing.
+    // A call that waited for the rate limit until its deadline fails with the error of the limit: the upstream service has rejected
+    // nothing.
     const isLate = queued.waitReason === "RATE_LIMIT" && lifetime.ended === "deadline";
     const late = isLate ? this.#rateLimiterOf(queued.call)?.lateFor(queued.call) : null;
     queued.reject(late ?? endedError(request.endpoint, lifetime, false));
   }
 
-  /** Must be called before an admitted call is sent. Throws `GatewayError` if the circuit is open, and for a command that would be rejected. */
+  /**
+   * Must be called before an admitted call is sent. Throws `GatewayError` if the circuit is open, or if the service would reject the
+   * command by its rate limit.
+   */
   beginSend({ call }: QueuedCall): SentRequest {
     const { breaker, clock } = this.#settings;
     const rateLimiter = this.#rateLimiterOf(call);
@@ -169,21 +180,21 @@ export class UpstreamAdmission {
         isLimiting: queue?.isHalfUsed() ?? false,
       });
     }
-    // Released after the outcome is recorded, which the next holder of the connection must see.
+    // Released only after the outcome is recorded, because the next call must see it.
     this.#rateLimiterOf(call)?.release(sent ? (throttledMs(error) ?? "allowed") : "unsent");
     queue?.release();
     this.#serve();
   }
 
-  /** How long the rate limit of a call's token delays requests, in milliseconds. */
+  /** How long the rate limit of the call's token would delay a new request, in milliseconds. */
   waitMs(call: UpstreamCall): number {
     return this.#rateLimiterOf(call)?.waitMs(false) ?? 0;
   }
 
-  /** Returns true, and counts the rejection, if the queue is full and the caller uses its share of it. */
+  /** Returns true, and counts the rejection, if the queue is full and the caller has used up its share of the queue. */
   shedLoad(caller: Caller): boolean {
     if (!this.#exceedsShare(caller)) return false;
-    // Some requests may wait only for the end of this tick.
+    // Some requests may only be waiting for the end of this tick.
     this.#serve();
     if (!this.#exceedsShare(caller)) return false;
     this.#shed++;
@@ -205,7 +216,7 @@ export class UpstreamAdmission {
   }
 
   #serve(): void {
-    // `release` calls this again when an admitted call fails synchronously. The loop below then continues with the next call.
+    // `release` calls this method again when an admitted call fails synchronously. The running loop then continues with the next call.
     if (this.#isServing) return;
     this.#isServing = true;
     try {
@@ -230,7 +241,7 @@ export class UpstreamAdmission {
     });
   }
 
-  /** The caller whose token is sent. After a sign-in, this is another one. */
+  /** The caller that belongs to the token of a call. After a sign-in, it is not the caller of the operation. */
   #callerOf({ request: { token }, requester: { scope } }: UpstreamCall): Caller {
     const isOwn = token === undefined || token === null || token === scope.token;
     return isOwn ? scope.caller : this.#settings.callers.withToken(token, scope.caller.addressCaller);
@@ -249,8 +260,8 @@ export class UpstreamAdmission {
   }
 
   /**
-   * Whether a caller uses its share of the queue. Shares are equal for all billed callers with waiting calls, and within an address for its
-   * unverified callers.
+   * Whether a caller has used up its share of a full queue. All billed callers with waiting calls have equal shares. The unverified callers
+   * of one address divide a share equally.
    */
   #exceedsShare(caller: Caller): boolean {
     if (this.#root.waiting < this.#settings.queue) return false;
@@ -262,7 +273,7 @@ export class UpstreamAdmission {
   }
 }
 
-/** A call whose admission is awaited by a promise. */
+/** A call whose admission settles a promise. */
 class Acquisition extends QueuedCall {
   readonly call: UpstreamCall;
   readonly #settle: (error: Error | null) => void;

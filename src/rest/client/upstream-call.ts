@@ -11,19 +11,22 @@ export interface Lifetime {
   readonly deadline: number;
   /** The reason for its end; null while it is active. */
   readonly ended: EndReason | null;
-  /** Calls back once at the end. If it has ended, calls back immediately. */
+  /** Calls back once, at the end of the lifetime, or immediately if it has ended. */
   onEnd(callback: () => void): void;
   offEnd(callback: () => void): void;
 }
 
-/** Consumes a response: a read that several operations share, or one operation. Only shared reads wait for the rate limit. */
+/** The consumer of a response: a read that several operations share, or a single operation. Only shared reads wait for the rate limit. */
 export interface Consumer extends Prioritized {
   readonly lifetime: Lifetime;
-  /** Rejects subscribers whose deadline is earlier than the wait for the rate limit, in milliseconds. Returns whether any remains. */
+  /**
+   * Rejects the subscribers whose deadline comes before the end of their wait for the rate limit. `msFor` returns that wait in
+   * milliseconds. Returns whether any subscriber remains.
+   */
   rejectLate(msFor: (requester: Requester) => number, late: (requester: Requester) => Error): boolean;
   /** Counts a request that is about to be sent. Throws `GatewayError` if all consumers have reached their limit. */
   countRequest(): void;
-  /** Lends the permits of its operations while it waits for the rate limit. */
+  /** Makes the permits of its operations preemptible while it waits for the rate limit. */
   pause(): void;
   resume(): void;
   /** Charges bytes of memory. Throws `GatewayError` above the limit of the caller. */
@@ -35,23 +38,26 @@ export interface RequestLimits {
   readonly concurrency: number;
   /** Maximum upstream requests in total. Retries do not count. */
   readonly requests: number;
-  /** Whether it has low priority in the rate limit of the token, as subscriptions have. */
+  /** Whether the requester has low priority in the rate limit of its token. Subscriptions have. */
   readonly isBackground: boolean;
   /** Called for each request, including those above the maximum. */
   readonly onRequest?: () => void;
 }
 
-/** An operation, download or probe that sends upstream requests. It consumes responses that are not shared (commands, downloads) itself. */
+/**
+ * An operation, download or probe that sends upstream requests. It is itself the consumer of responses that are not shared (of commands and
+ * downloads).
+ */
 export class Requester implements Consumer {
   readonly scope: RequestScope;
   readonly reservation: MemoryReservation;
-  /** Its queues, by their parent queue. Usually there is one. */
+  /** The queues of its waiting calls, one per parent queue. Usually there is one. */
   readonly #queues: { readonly parent: FairQueue<QueuedCall>; readonly queue: FairQueue<QueuedCall> }[] = [];
   readonly isBackground: boolean;
   readonly lifetime: Lifetime;
   readonly priority = 1;
   hasBegun = false;
-  /** Whether one of its requests was rejected with 429. If so, it sends no further commands. */
+  /** Whether one of its requests was rejected with 429. It then sends no further commands. */
   isThrottled = false;
   /** Number of its commands that timed out. */
   timeouts = 0;
@@ -92,7 +98,10 @@ export class Requester implements Consumer {
     this.reservation.charge(bytes);
   }
 
-  /** Counts a request. Throws `GatewayError` above the limit. All requests share this error, which reports their final number. */
+  /**
+   * Counts a request. Throws `GatewayError` above the limit. All rejected requests share one error, whose message reports their final
+   * number.
+   */
   countRequest(): void {
     const { requests, onRequest } = this.#bounds;
     onRequest?.();
@@ -121,7 +130,7 @@ export interface UpstreamCall<Answer = unknown> {
 export abstract class QueuedCall implements Prioritized {
   abstract readonly call: UpstreamCall;
   abstract readonly priority: number;
-  /** The queue in which it waits or runs; null before that. */
+  /** The queue in which the call waits or runs; null before it is enqueued. */
   queue: FairQueue<QueuedCall> | null = null;
   isWaiting = false;
   waitReason: WaitReason | null = null;
@@ -142,7 +151,7 @@ export abstract class QueuedCall implements Prioritized {
     this.queue?.enqueue(this);
   }
 
-  /** Lends the permits of its operations to others, because the wait for a rate limit may be long. */
+  /** Records that the call waits for the rate limit. Makes the permits of its operations preemptible, because that wait may be long. */
   waitForRateLimit(): void {
     if (this.waitReason === "RATE_LIMIT" || !this.waitReason || !this.#waiting) return;
     this.#waiting[this.waitReason]--;
@@ -151,14 +160,14 @@ export abstract class QueuedCall implements Prioritized {
     this.call.consumer.pause();
   }
 
-  /** Dispatches it. */
+  /** Ends the wait and dispatches the call. */
   admit(): void {
     this.#stopWaiting();
     this.call.request.traceEntry?.add({ kind: "admitted", waitedFor: this.waitReason });
     this.dispatch();
   }
 
-  /** Rejects it, because it will not be admitted. */
+  /** Removes the call from its queue and rejects it. */
   reject(error: Error): void {
     if (this.isWaiting) this.queue?.remove(this);
     this.#stopWaiting();
@@ -174,5 +183,5 @@ export abstract class QueuedCall implements Prioritized {
   }
 }
 
-/** Numbers of waiting calls. */
+/** Number of waiting calls for each reason. */
 export type WaitCounts = Record<WaitReason, number>;

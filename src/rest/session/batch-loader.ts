@@ -14,15 +14,15 @@ export interface ReadOptions {
   readonly query?: Query | undefined;
   /** Reads a part of a log. Equal keys mean equal parts. */
   readonly window?: { readonly key: string; readonly read: ReadChunk<unknown> };
-  /** The needed keys, so that a list item, which may lack others, can replace the record. */
+  /** The keys that the caller needs. A list item that has them can replace the record. */
   readonly part?: Omit<RunRead, "query"> | undefined;
 }
 
-/** The progress of an operation. Batches are sent when it has no more queued work. */
+/** The progress of an operation. Batches are sent when the operation has no more queued work. */
 export interface OperationProgress {
   /** Whether the operation is stopped. If so, no more reads start. */
   readonly isStopped: boolean;
-  /** Whether work is queued for a later slice. More reads may follow from it. */
+  /** Whether work is queued for a later time slice. That work may start more reads. */
   isWaiting(): boolean;
   /** Calls back when no work is queued. */
   onIdle(callback: () => void): void;
@@ -47,7 +47,7 @@ interface BatchSettings {
 /** How long a rejected batch is remembered, in milliseconds. */
 const REFUSED_MS = 600_000;
 
-/** Maximum reads that are started in one tick. An operation may request thousands, although most would not be sent. */
+/** Maximum reads that are started in one tick. An operation may start thousands, although its limits prevent most from being sent. */
 const READS_PER_TICK = 200;
 
 interface Member {
@@ -55,24 +55,25 @@ interface Member {
   readonly run: RunRead;
 }
 
-/** Reads that one list covers. `find` finds their records in its response. */
+/** Reads that one list covers. */
 interface Group {
   readonly batch: BatchRule;
   readonly members: [Member, ...Member[]];
 }
 
 /**
- * The reads of one operation since its last command. Equal reads share a request, and reads that one list of this server covers are
- * replaced by that list. The service's document has no such lists, so each read of such a server is a separate request.
+ * The reads of one operation since its last command. Equal reads share a request. If one list of the server covers several reads, that list
+ * is requested in their place. The service's document has no such lists, so a server that offers only the document receives one request per
+ * read.
  */
 export class BatchLoader {
   readonly #context: ReadContext;
   readonly #settings: BatchSettings;
   readonly #refused: ReadSharing["refused"];
   readonly #reads = new Map<string, Read>();
-  /** Whole reads by the object with their path parameters. Equal references share this object. */
+  /** Reads of whole records, by the object that contains their path parameters. Equal references share that object. */
   readonly #byAddress = new Map<unknown, Read>();
-  /** Gathers the reads of a batch. The cache of DataLoader is off, because with it a batch would settle as a whole, not read by read. */
+  /** Gathers the reads of a batch. DataLoader's cache is off, because with it a batch would settle as a whole, not read by read. */
   #loader: DataLoader<Read, unknown> | null = null;
 
   constructor(context: ReadContext, settings: BatchSettings) {
@@ -82,8 +83,8 @@ export class BatchLoader {
   }
 
   /**
-   * Loads a response. Equal loads share it. Rejects with `InputError` if a path parameter is invalid, and with `GatewayError` without a
-   * token or if the server does not offer the endpoint. Nothing is sent in these cases.
+   * Loads a response. Equal loads share one response. Rejects with `InputError` if a path parameter is invalid, and with `GatewayError`
+   * without a token or if the server does not offer the endpoint. Nothing is sent in these cases.
    */
   load<At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> {
     try {
@@ -121,7 +122,7 @@ export class BatchLoader {
     if (!part) return;
     const list = part.batch.list([run]);
     if (this.#isTooLarge(list)) return;
-    // The reads that need the list report its failure.
+    // If the list fails, the reads that need it report the failure.
     this.load(list.endpoint, list.at, { query: list.query }).catch(() => {});
   }
 
@@ -130,7 +131,7 @@ export class BatchLoader {
     this.#reads.set(key, read);
     const { operationTrace } = this.#settings;
     if (!operationTrace) return read;
-    // A list item that lacked a key is the same response as the whole record.
+    // If a list item lacked a key, the record is read as well. Both reads have the same trace entry.
     const known = this.#reads.get(key === target.key ? inPart(key) : target.key);
     read.traceEntry = known?.traceEntry ?? new TraceEntry(operationTrace);
     read.traceEntry.await(read.response);
@@ -152,7 +153,7 @@ export class BatchLoader {
     };
   }
 
-  /** How a list can cover a read; null if none does. */
+  /** How a list can cover a read; null if no list can. */
   #partOf(endpoint: AnyEndpoint, run: RunRead): ReadTarget["part"] {
     const batch = this.#settings.shared.server.batchOf(endpoint);
     const common = batch?.common(run) ?? null;
@@ -160,7 +161,7 @@ export class BatchLoader {
     return { batch, run, common };
   }
 
-  /** Dispatches a batch after all pending microtasks, when no work is queued for a time slice. */
+  /** Dispatches a batch after all pending microtasks, when no work is queued for a later time slice. */
   #schedule(dispatch: () => void): void {
     const { progress } = this.#settings;
     // `queueMicrotask` would create an async resource for each batch.
@@ -195,7 +196,7 @@ export class BatchLoader {
     return reads;
   }
 
-  /** Reads the whole record for a read of a part of it, unless it was already requested. */
+  /** Reads the whole record in place of a list item, unless it was already requested. */
   #readSingle(read: Read): Promise<unknown> {
     read.traceEntry?.add({ kind: "served", by: "request", list: null });
     const target = { ...read.target, part: null };
@@ -208,7 +209,7 @@ export class BatchLoader {
 
   /**
    * Requests the list that covers several reads, unless it was already requested. Records that the list does not contain are read one by
-   * one. Returns the reads without a list.
+   * one. Returns the reads if the list would not help (for a single read, or if it was too large before). They then start one by one.
    */
   #startList({ batch, members }: Group): readonly Read[] {
     const [{ read: only, run: first }, ...others] = members;
@@ -230,7 +231,9 @@ export class BatchLoader {
     return [];
   }
 
-  /** Picks a record from a list. Reads it separately if the list lacks it or failed, so that it has its own error. */
+  /**
+   * Picks a record from a list. If the list lacks the record or failed, reads the record separately, so that it fails with its own error.
+   */
   async #pick(found: Promise<Find>, { read, run }: Member): Promise<unknown> {
     try {
       return (await found)(run) ?? this.#readSingle(read);
@@ -268,7 +271,7 @@ const markOf = ({ endpoint, at, query }: ListRead): string => JSON.stringify([en
 
 const inPart = (key: string): string => `${key} in part`;
 
-/** Adds a read to those that one list can cover, up to the size of its batch. */
+/** Adds a read to a group of reads that one list can cover. Opens a new group if the last one is full. */
 function addTo(
   groups: Map<string, Group[]>,
   { batch, run, common }: NonNullable<ReadTarget["part"]>,

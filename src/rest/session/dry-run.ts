@@ -23,9 +23,9 @@ const answer = async <Answer>(
 };
 
 /**
- * Creates a client that sends nothing and answers each request with made-up records, so that an operation can be planned: which requests
- * it needs at least, and which of them depend on others. The records have every reference, and lists have one item, or those with the ids
- * that the request filters by.
+ * Creates a client that sends nothing and answers each request with made-up records. With it, the gateway plans an operation: it finds the
+ * requests that the operation needs at least, and which of them depend on others. The records have every reference. A list has one item, or
+ * the items whose ids the request filters by.
  */
 export function createDryRunClient(open: SessionClient["open"], profile: Profile): SessionClient {
   const readRecord = <Answer>({ request }: UpstreamCall<Answer>) => {
@@ -67,7 +67,7 @@ const EMPTY_LOG = {
   keep: () => {},
 };
 
-/** A time that is the same in all records. */
+/** The time of all made-up records. */
 const MADE_UP_TIME = "2026-01-01T00:00:00Z";
 
 /** The made-up body of a response: one record with the keys of all kinds, which is also a page and a folder. */
@@ -126,7 +126,7 @@ function bodyOf({ endpoint, path }: UpstreamRequest<unknown>, { filters, omitted
   };
 }
 
-/** The ids that a list is filtered by; one if there is no such filter. */
+/** The ids by which a list is filtered; the id 1 if there is no such filter. */
 function idsIn(query: URLSearchParams, { ids }: Profile["filters"]): readonly number[] {
   const filter = ids && query.get(ids.parameter);
   const [before = "", after = ""] = ids?.value.split("{ids}") ?? [];
@@ -141,10 +141,10 @@ function idsIn(query: URLSearchParams, { ids }: Profile["filters"]): readonly nu
 /** Keys of the nodes of a cluster; other keys of a node are read one by one. */
 const NODE_SUMMARY = { hostname: null, role: null, memory: null, cpu: null, n_gpus: null };
 
-/** Keys without made-up values, such as names and metrics, which would not be those that the operation names. */
+/** Keys without made-up values, such as names and metrics. Made-up names would not match the names in the operation. */
 const UNKNOWN = Object.fromEntries([...KNOWN_KEYS].map((key) => [key, undefined]));
 
-/** The parts before the id in names of runs, by the collection in the path. */
+/** The infix in the names of runs (`jobs` in `ada.mnist.jobs.3`), by the collection in the path. */
 const INFIXES: Readonly<Record<string, string | null>> = Object.fromEntries(
   runKinds.map(({ records, reference }) => [records, reference.infix]),
 );

@@ -10,9 +10,9 @@ import type { ShownTie } from "./ties.ts";
 export interface ListPosition {
   readonly query: Query;
   readonly skip: number;
-  /** The tie before it, if more rows of the tie may follow. */
+  /** The tie before this position, if more of its rows may follow. */
   readonly shown?: ShownTie | undefined;
-  /** Whether a caller gave it as a number, so the rows shown before it are unknown. */
+  /** Whether the caller gave the position as a number. If so, it is unknown which rows were shown before it. */
   readonly isNumbered?: boolean;
 }
 
@@ -32,7 +32,7 @@ function pageParameters(params: URLSearchParams, paging: Paging): Query {
 
 export function serialize(query: Query): string {
   for (const _ in query) return new URLSearchParams(query).toString();
-  // The parameters of most first pages are empty.
+  // Most first pages have no parameters.
   return "";
 }
 
@@ -46,7 +46,7 @@ export function formatCursor({ query, skip, shown }: ListPosition, mark: string)
   );
 }
 
-/** Ids in ascending order: each as its distance from the previous one, in base 36. */
+/** Encodes ids in ascending order, each as its distance from the previous id, in base 36. */
 function packed(ids: readonly number[]): string {
   if (ids.length > MAX_SHOWN) throw tooManyTied();
   const sorted = ids.toSorted((one, other) => one - other);
@@ -58,7 +58,7 @@ const unpacked = (text: string): number[] => {
   return text.split(".").map((distance) => (id += Number.parseInt(distance, 36)));
 };
 
-/** The error of a tie that is too long to be read page by page. */
+/** The error for a tie that is too long to be read page by page. */
 export const tooManyTied = () =>
   new GatewayError(
     "PAGE_LIMIT_REACHED",
@@ -71,9 +71,9 @@ const MAX_CURSOR_LENGTH = 8_000;
 const CURSOR = /^([^#]*)#(\d{1,9})#(?:([\w-]{6}):([\da-z]{1,10}(?:\.[\da-z]{1,10}){0,999})#)?[^#]*$/;
 
 /**
- * Parses a cursor. Clients can forge one, so it cannot request pages above `maxSize`, except for the rows of a tie. Without a size the
- * server uses its own, which its links contain as well, because no request sets another one. Throws `InputError`, including for a cursor of
- * a list with another mark.
+ * Parses a cursor. Clients can forge a cursor, so a page size above `maxSize` is ignored. The server then uses its own page size. (Its
+ * links contain that size too, because the gateway requests no other.) Only the rows of a tie may exceed `maxSize`. Throws `InputError`,
+ * including for a cursor of a list with another mark.
  */
 export function parseCursor(
   cursor: string,
@@ -100,8 +100,8 @@ export const notACursor = (cursor: string, argument = "after") =>
   new InputError(`${argument}: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
 
 /**
- * The parameters of the next page; null on the last one. Servers build the link from the Host header, so it can point to any host: only the
- * known parameters of its query are used.
+ * The parameters of the next page; null on the last one. Servers build the link from the Host header, so it can point to any host.
+ * Therefore only the known parameters of its query are used.
  */
 export function nextQuery(page: Page<unknown>, route: string, paging: Paging): Query | null {
   if (page.next == null || page.next === "") return null;
@@ -111,6 +111,6 @@ export function nextQuery(page: Page<unknown>, route: string, paging: Paging): Q
   return pageParameters(new URL(page.next, "http://page").searchParams, paging);
 }
 
-/** The error of inconsistent pages. */
+/** The error for pages that are inconsistent. */
 export const badPages = (route: string, message: string) =>
   new GatewayError("UPSTREAM_BAD_RESPONSE", message, { upstream: { method: "GET", route } });

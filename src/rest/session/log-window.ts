@@ -2,8 +2,8 @@ import { BoundedBuffer, EMPTY, type MemoryAccount } from "../../callers/bounded-
 import type { StreamedResponse } from "../client/transport.ts";
 
 /**
- * A part of a log: from a position on, or its last lines. Sizes are bytes of the log. With `isContinued` the response stays open after the
- * window, as its `rest`.
+ * A part of a log: from a position on, or its last lines. `fromByte` and `maxBytes` count bytes of the log. With `isContinued`, the
+ * response stays open after the window, as its `rest`.
  */
 export type WindowRequest =
   | { readonly fromByte: number; readonly maxBytes: number; readonly isContinued?: true }
@@ -12,12 +12,12 @@ export type WindowRequest =
 export interface LogWindow {
   /** Invalid UTF-8 is replaced. */
   readonly text: string;
-  /** Position of the window's beginning in the log. */
+  /** Position in the log at which the window begins. */
   readonly startByte: number;
   /** Position at which to continue reading. */
   readonly endByte: number;
   readonly hasMore: boolean;
-  /** Whether the log is shorter than the requested position: it was restarted, and this is its beginning. */
+  /** Whether the log is shorter than the requested position. It was then restarted, and the window is its beginning. */
   readonly isRestarted: boolean;
   /** The open response after the window; null if it was not requested, or at the end of the log. */
   readonly rest: OpenLog | null;
@@ -27,8 +27,8 @@ export interface LogWindow {
 export type LogResponse = Pick<StreamedResponse, "stream" | "bodyHeaders">;
 
 /**
- * Reads a window of a streamed log. Reads no further than needed, and buffers at most twice `maxBytes`. Never splits a
- * character: an incomplete one at the end belongs to the next window.
+ * Reads a window of a streamed log. Reads no further than needed, and buffers at most twice `maxBytes`. Never splits a character: an
+ * incomplete character at the end belongs to the next window.
  */
 export async function readWindow(
   response: LogResponse,
@@ -53,12 +53,12 @@ class OpenLog {
   /** Length of the log in bytes; infinite if it is unknown. */
   readonly #length: number;
   #position: number;
-  /** Bytes before the next window that have not been received yet. */
+  /** Number of bytes before the next window that have not been received yet. */
   #toSkip: number;
   #isRestarted: boolean;
-  /** Whether nothing more is received, because the rest is known or not needed. */
+  /** Whether no more bytes are received, because the log has ended or the rest is not needed. */
   #isAtEnd: boolean;
-  /** Received bytes after the last window. */
+  /** Bytes after the last window that have already been received. */
   #ahead = EMPTY;
 
   constructor(response: LogResponse, { fromByte, maxBytes }: { fromByte: number; maxBytes: number }) {
@@ -85,7 +85,7 @@ class OpenLog {
       if (buffer.length === maxLength) break;
     }
     const bytes = buffer.bytes();
-    // A window smaller than its first character contains that character, so that reading makes progress.
+    // If the window is smaller than its first character, it still contains that character, so that reading makes progress.
     const end = wholeCharacters(bytes, this.#maxBytes) || wholeCharacters(bytes, lengthFrom(bytes[0]));
     const startByte = this.#position;
     const isRestarted = this.#isRestarted;
@@ -107,7 +107,7 @@ class OpenLog {
 
   /**
    * Receives the bytes before the window. If the log ends before the window, it was restarted, and its beginning becomes the window.
-   * Returns whether the log has more bytes than were kept.
+   * Returns whether that window is cut, because the restarted log has more bytes than fit into it.
    */
   async #skip(maxLength: number, account: MemoryAccount | null): Promise<boolean> {
     const kept = Number.isFinite(this.#length) ? 0 : maxLength;
@@ -130,7 +130,7 @@ class OpenLog {
     return false;
   }
 
-  /** Ends the response, so that the rest of the log is not sent. */
+  /** Ends the response, so that the service does not send the rest of the log. */
   close(): void {
     this.#response.stream.destroy();
   }
@@ -181,7 +181,7 @@ function lineStart(bytes: Buffer, lines: number): number {
 
 const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** The next start of a character, at `from` or later. */
+/** The first position at which a character starts, at `from` or later. */
 function nextCharacter(bytes: Buffer, from: number): number {
   let at = from;
   while (isContinuation(bytes[at]) && at < from + MAX_CHARACTER_BYTES) at++;

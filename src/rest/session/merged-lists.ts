@@ -4,18 +4,18 @@ import { type List, listFingerprint } from "./page-reader.ts";
 import { notACursor } from "./list-position.ts";
 import type { Session } from "./session.ts";
 
-/* Several lists as one, merged by a value of their rows by which the server sorts each list. */
+/* Merges several lists into one. The server sorts each list by some value of its rows, and the merged list has the same order. */
 
 export interface MergedPart<At, Item> {
   readonly list: List<At, Item>;
-  /** Finds the rows that match conditions which the service cannot compare; null without a scan. */
+  /** Finds the rows that match conditions by which the service cannot filter; null without a scan. */
   readonly find: ScanRequest<Item>["find"] | null;
 }
 
 interface MergeRequest<Item> extends Omit<SliceRequest, "offset"> {
   /** Maximum rows of a scan, over all lists together. */
   readonly maxRows: number;
-  /** Orders the rows, smaller values first. Of equal rows, that of the first list comes first. */
+  /** The value by which the rows are merged, smaller values first. Of equal rows, the row of the first list comes first. */
   readonly rankOf: (item: Item) => number;
 }
 
@@ -29,9 +29,9 @@ export interface Merged<Item> {
 const ENDED = "~";
 
 /**
- * Reads a page of several lists: a page of each list that has not ended, in parallel. The page ends early if the next row of a list has not
- * been read, because it may come before those of the others. A cursor has a position in each list. Throws `InputError` for a cursor of
- * other lists.
+ * Reads a page of a merged list: in parallel, one page of each list that has not ended. The merged page ends early where the next row of
+ * some list has not been read, because that row may come next. A cursor consists of a position in each list. Throws `InputError` for a
+ * cursor of other lists.
  */
 export async function readMerged<At, Item>(
   session: Session,
@@ -82,7 +82,7 @@ export async function readMerged<At, Item>(
   };
 }
 
-/** Merges rows. `taken`: how many rows of each list were taken, before the first item and after each. */
+/** Merges rows. `taken` has one entry before the first item and one after each item: how many rows of each list were taken by then. */
 function merge<Item>(
   slices: readonly Slice<Item>[],
   wanted: number,
@@ -91,7 +91,7 @@ function merge<Item>(
   const items: Merged<Item>[] = [];
   let counts = slices.map(() => 0);
   const taken = [counts];
-  /** The rank of the next row of each list: computed once, because it takes a parsed time. */
+  /** The rank of the next row of each list. It is kept because computing it parses a time. */
   const ranks: (number | undefined)[] = [];
   for (;;) {
     let next: (Merged<Item> & { readonly rank: number }) | null = null;
@@ -113,7 +113,7 @@ function merge<Item>(
   }
 }
 
-/** The slice of a list that an earlier page has read to its end: no rows. */
+/** The empty slice of a list that an earlier page has read to its end. */
 const endedSlice = <Item>(count: string, isScanned: boolean): Slice<Item> => ({
   items: [],
   cursorAt: () => "",
@@ -124,7 +124,10 @@ const endedSlice = <Item>(count: string, isScanned: boolean): Slice<Item> => ({
   scan: isScanned ? { scannedRows: 0, isComplete: true } : null,
 });
 
-/** A position is empty at the start of a list, and otherwise a cursor of the list or `ENDED`. */
+/**
+ * Splits a cursor into the positions of the lists. A position is empty at the start of a list, and otherwise a cursor of the list or
+ * `ENDED`.
+ */
 function positionsIn(cursor: string, mark: string, length: number): readonly string[] {
   const positions = cursor.split(".");
   const isKnown = positions.every((each) => !each.startsWith(ENDED) || /^~\d{0,9}$/.test(each));

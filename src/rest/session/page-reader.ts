@@ -23,24 +23,24 @@ import {
   withoutShown,
 } from "./ties.ts";
 
-/* How one page of a list is read, by the server's kind of pagination. */
+/* Reads one page of a list, depending on the server's kind of pagination. */
 
 export interface List<At, Item> {
   readonly endpoint: Get<At, Page<Item>>;
   readonly address: At;
-  /** Parameters of every page: an order, a filter. */
+  /** Query parameters of every page, such as an order or a filter. */
   readonly base?: Query;
-  /** Identifies conditions that the gateway compares itself. */
+  /** Identifies the conditions that the gateway itself evaluates on the rows. */
   readonly narrowing?: string;
-  /** The keys by which servers with offsets sort it. */
+  /** The keys by which servers with offset pagination sort the list. */
   readonly sortedBy: SortKeys;
   /** Whether the gateway sorts rows with equal values of these keys by their ids. If so, it reads blocks of at least 100 rows by offset. */
   readonly areTiesSorted?: boolean;
-  /** The needed keys, so that lists of other runs may be batched with this one. */
+  /** The keys that the caller needs. They determine whether the lists of other runs can be batched with this one. */
   readonly part?: NonNullable<Wants["part"]>;
 }
 
-/** Identifies a list in its cursors: by its endpoint, its parent, its order and its filter. */
+/** A hash that identifies a list in its cursors: of its endpoint, its parent, its order and its filter. */
 export const listFingerprint = <At, Item>({
   endpoint,
   address,
@@ -60,8 +60,8 @@ export interface PageRead<Item> {
 }
 
 /**
- * Reads the page at a position by the server's kind of pagination: up to `wanted` items if the page size can be chosen. Then no response
- * has more than `most` items, because a response with more was too large.
+ * Reads the page at a position, depending on the server's kind of pagination. If the page size can be chosen, reads up to `wanted` items,
+ * and requests at most `most` items at once, because a response with more was too large.
  */
 export function readStep<At, Item>(
   session: Session,
@@ -101,26 +101,26 @@ async function stepByLink<At, Item>(
   const last = page.results.length - 1;
   return {
     page,
-    // The same array if all of it is used, because it is the key of memoized computations.
+    // If all items are used, the same array must be returned, because memoized computations use it as a key.
     rest: skip === 0 ? page.results : page.results.slice(skip),
-    // The next page follows the last item, so that continuing does not request this page again.
+    // The position after the last item is the next page, so that continuing does not request this page again.
     positionAfter: (index) => (skip + index === last && next ? next : { query, skip: skip + index + 1 }),
     next,
   };
 }
 
-/** The offset of a page; 0 if a forged cursor has none. */
+/** The offset of a page; 0 if it is missing, as in a forged cursor. */
 export function offsetIn(query: Query, { parameter }: PagingBy<"offset">): number {
   const offset = query[parameter] ?? "";
   return /^\d+$/.test(offset) ? Number(offset) : 0;
 }
 
-/** Maximum rows that are read if fewer were requested. A server that ignores the page size may send its whole list. */
+/** Maximum rows that are read from a response to a request for fewer. A server that ignores the page size may send its whole list. */
 const MAX_UNREQUESTED_ROWS = 10_000;
 
 const cutPages = new WeakMap<readonly unknown[], readonly unknown[]>();
 
-/** The first rows of a page: one array for all that read the same page. */
+/** The first rows of a page. All readers of the same page receive the same array. */
 function firstRows<Item>(all: readonly Item[], count: number): readonly Item[] {
   // Safe: they are rows of the same page.
   const cut = cutPages.get(all) as readonly Item[] | undefined;
@@ -130,7 +130,7 @@ function firstRows<Item>(all: readonly Item[], count: number): readonly Item[] {
   return rows;
 }
 
-/** Reads the rows from an offset on, as many as wanted if the page size can be chosen. */
+/** Reads the rows from an offset on: `wanted` rows if the page size can be chosen. */
 async function readFrom<At, Item>(
   session: Session,
   list: List<At, Item>,
@@ -157,7 +157,7 @@ async function readFrom<At, Item>(
   };
 }
 
-/** Reads from an offset, with all wanted items in one page. Omits the rows of a tie that earlier pages have shown. */
+/** Reads a page that starts at an offset. Omits the rows of a tie that earlier pages have shown. */
 async function stepByOffset<At, Item>(
   session: Session,
   list: List<At, Item>,
@@ -168,7 +168,7 @@ async function stepByOffset<At, Item>(
   const { sortedBy } = list;
   const offset = offsetIn(query, paging) + skip;
   const most = paging.size === null ? 0 : (paging.maxSize ?? Number.POSITIVE_INFINITY);
-  // If several rows of a tie were shown, it probably has more.
+  // If several rows of a tie were shown, the tie probably has more rows.
   if (shown && shown.ids.length > 1 && Number.isFinite(wanted) && shown.ids.length + wanted <= most)
     return stepInTie(session, list, { offset, shown }, paging, wanted);
   const { page, rows, isLast } = await readFrom(session, list, paging, offset, wanted);
@@ -182,7 +182,7 @@ async function stepByOffset<At, Item>(
   return { page, rest: rows, positionAfter, next: isLast ? null : positionAfter(rows.length - 1) };
 }
 
-/** Continues in a tie. Reads it from its first row on, because the rows that were not shown may be at any position in it. */
+/** Continues within a tie. Reads the tie from its first row on, because the rows that were not shown may now be anywhere in it. */
 async function stepInTie<At, Item>(
   session: Session,
   list: List<At, Item>,
@@ -213,12 +213,16 @@ async function stepInTie<At, Item>(
   return { page, rest, positionAfter, next: isWhole ? null : positionAfter(rest.length - 1) };
 }
 
-/** Sizes of the blocks from which pages are read. The first block whose ends do not cut a tie is used. */
+/**
+ * Sizes of the blocks from which pages are read, tried in this order. The first block that contains the ties of the page completely is
+ * used.
+ */
 const BLOCKS = [1, 100, 1_000];
 
 /**
- * Reads a page as a section of a block that contains the ties at its ends completely, and sorts each tie by ids. The page therefore has the
- * same rows each time, and no other page has them. Throws `GatewayError` for a numbered page in a tie that no block contains completely.
+ * Reads a page as part of a larger block, and sorts the rows of each tie by ids. The block must contain the ties at both ends of the page
+ * completely. The page therefore has the same rows each time, and shares none with other pages. Throws `GatewayError` for a numbered page
+ * within a tie that no block contains completely.
  */
 async function stepInBlock<At, Item>(
   session: Session,
@@ -250,7 +254,7 @@ async function stepInBlock<At, Item>(
     isCut =
       (start > 0 && areTied(rows[0], rows[from], sortedBy)) ||
       (!isLast && !isOver && areTied(rows.at(-1), rows[last], sortedBy));
-    // The server's pages are shorter than requested.
+    // The server returned a shorter page than requested.
     const isShort = rows.length < length && !isLast;
     if (isShort && (isCut || rest.length < count)) break;
     if (isCut) continue;

@@ -14,19 +14,19 @@ import { startOfLastTie } from "./ties.ts";
 
 export interface Slice<Item> {
   readonly items: readonly Item[];
-  /** The cursor of an item, which points after it. */
+  /** The cursor of an item. It points to the position after the item. */
   readonly cursorAt: (index: number) => string;
-  /** Position of the next page, even if nothing was found; null at the end of the list. */
+  /** The cursor at which the next page starts, even if no items were found; null at the end of the list. */
   readonly endCursor: () => string | null;
   readonly hasNext: boolean;
   readonly hasPrevious: boolean;
-  /** Length of the whole list, by the service's count or by a scan of all of it; null if it is unknown. */
+  /** Length of the whole list, from the service's count or from a complete scan; null if it is unknown. */
   readonly count: number | null;
   /** Null without a scan. */
   readonly scan: Scan | null;
 }
 
-/** How much of a list was compared with conditions by which the service cannot filter. */
+/** The progress of a scan: of comparing the rows of a list with conditions by which the service cannot filter. */
 export interface Scan {
   readonly scannedRows: number;
   /** Whether the scan reached the end of the list. */
@@ -34,36 +34,39 @@ export interface Scan {
 }
 
 export interface SliceRequest {
-  /** Number of items; null for those of the first upstream page, which is exactly one request, or for `maxSize` items of a scan. */
+  /** Number of items. Null for the items of the first upstream page, which takes exactly one request, or in a scan for `maxSize` items. */
   readonly first: number | null;
   /** Maximum number of items if `first` is null, and the largest page size that a cursor can request. */
   readonly maxSize: number;
   /** A cursor of an earlier slice; null for the start of the list. */
   readonly after: string | null;
   /**
-   * Number of items to skip; null if the caller does not number pages. Only without a cursor and a scan, and if the server can page to any
-   * offset.
+   * Number of items to skip; null if the caller does not number pages. Cannot be combined with a cursor or a scan, and requires a server
+   * that can page to any offset.
    */
   readonly offset?: number | null;
 }
 
-/** Finds the rows that match conditions which the service cannot compare. */
+/** Finds the rows that match conditions by which the service cannot filter. */
 export interface ScanRequest<Item> {
   /** Number of rows after which the scan ends. */
   readonly maxRows: number;
-  /** Finds the indexes of the rows that match. */
+  /** Resolves with the indexes of the matching rows. */
   readonly find: (rows: readonly Item[]) => Promise<readonly number[]>;
 }
 
 const MAX_PAGES = 100;
 
-/** The factor by which pages become smaller, and the total maximum of it. Each attempt reads as much as a response may have. */
+/**
+ * The factor by which the page size is reduced when a page is too large, and the maximum total factor. Each attempt may read a response of
+ * the maximum size.
+ */
 const SMALLER = 4;
 const SMALLEST = SMALLER ** 4;
 
 /**
- * Reads the pages of a list until it has `first` items. If it is null, reads only the first page, up to `maxSize` items. A scan selects the
- * matching rows of each page, and also ends after `maxRows` rows. Throws `InputError` for a cursor of another list.
+ * Reads the pages of a list until it has `first` items. If `first` is null, reads only the first page, up to `maxSize` items. A scan
+ * selects the matching rows of each page, and also ends after `maxRows` rows. Throws `InputError` for a cursor of another list.
  */
 export async function readSlice<At, Item>(
   session: Session,
@@ -84,7 +87,7 @@ export async function readSlice<At, Item>(
   // Without `first` one page is enough, unless all its items are before the cursor.
   const enough = scanning ? wanted : (first ?? 1);
   const { maxRows, find } = scanning ?? { maxRows: Number.POSITIVE_INFINITY, find: null };
-  // At the limit a scan ends, and any other read fails.
+  // At `MAX_PAGES` a scan ends, but any other read fails.
   const most = find ? MAX_PAGES : Number.POSITIVE_INFINITY;
   let items: readonly Item[] = [];
   /** The pages, each with the index of its first item and its matching rows. */
@@ -96,11 +99,11 @@ export async function readSlice<At, Item>(
     const { rest } = step;
     const found = find && (await find(rest));
     pages.push({ from: items.length, step, found });
-    // Safe: they are indexes of the rows.
+    // Safe: `found` contains indexes of these rows.
     const matching = found ? found.map((index) => rest[index] as Item) : rest;
     const room = wanted - items.length;
     const added = matching.length <= room ? matching : matching.slice(0, room);
-    // Lists of equal fields share the page's own items. A copy for each of them would use most of their memory.
+    // The results of equal fields share the page's own array. A copy for each field would use most of the memory of its result.
     items = items.length === 0 ? added : [...items, ...added];
     scannedRows += rest.length;
     matches += matching.length;
@@ -119,7 +122,7 @@ export async function readSlice<At, Item>(
     cursorAt,
     endCursor: () => (next ? cursorOf(next) : items.length > 0 ? cursorAt(items.length - 1) : null),
     hasNext: !isComplete || matches > items.length,
-    // A cursor points after an item, so there is always a previous item. An offset can be beyond the end.
+    // A cursor points after an item, so there is always a previous item. With an offset there is none if the list is empty.
     hasPrevious: after !== null || (offset !== null && offset > 0 && total !== 0),
     count: find ? (isComplete && after === null ? matches : null) : total,
     scan: find && { scannedRows, isComplete },
@@ -152,12 +155,12 @@ export function sorting<At>(
   };
 }
 
-/** Number of rows at the end of a list in which its last tie is searched. */
+/** Number of rows at the end of a list that are read to find its last tie. */
 const END_ROWS = 100;
 
 /**
- * Finds the cursor of the end of a list by its count, with one request, or two if the list is longer than a page. Returns null if the
- * server does not count or has no offsets: the end is then found by reading the pages.
+ * Finds the cursor of the end of a list from its count. Takes one request, or two if the list is longer than a page. Returns null if the
+ * server has no counts or no offsets, so that the end can be found only by reading all pages.
  */
 export async function endOf<At, Item>(session: Session, list: List<At, Item>): Promise<string | null> {
   const { paging } = session.server.profile;
@@ -169,7 +172,7 @@ export async function endOf<At, Item>(session: Session, list: List<At, Item>): P
     ? await readStep(session, list, positionAt(Math.max(0, count - END_ROWS), paging), END_ROWS)
     : start;
   const position = end.positionAfter(end.rest.length - 1);
-  // If the server's pages are shorter, or the tie is longer, only the count is known.
+  // If the server's pages are shorter than requested, or the tie is longer than `END_ROWS`, only the count is known.
   const isShort = end.next !== null || (end !== start && position.shown?.ids.length === END_ROWS);
   return formatCursor(isShort ? positionAt(count, paging) : position, listFingerprint(list));
 }
@@ -181,13 +184,16 @@ interface LastRequest {
   readonly before: string | null;
 }
 
-/** Number of rows that are read in one request to find the end of a list. With one more, they are a block of `END_ROWS`. */
+/**
+ * Number of rows that are read in one request to find the end of a list. One row less than `END_ROWS`, because a block is read with one row
+ * more.
+ */
 const LAST_ROWS = END_ROWS - 1;
 
 /**
- * Reads the last items of a list, or the last ones before a cursor, in the order of the list. On a server with offsets a cursor needs one
- * request. The end needs one, or two in a list of more than `LAST_ROWS` rows. Any other server is read from the start. Throws `InputError`
- * for a cursor of another list.
+ * Reads the last items of a list, or the last items before a cursor, in the order of the list. On a server with offsets, the items before a
+ * cursor take one request, and the end of a list takes one, or two if it has more than `LAST_ROWS` rows. On any other server, the list is
+ * read from its start. Throws `InputError` for a cursor of another list.
  */
 export async function readLast<At, Item>(
   session: Session,
@@ -232,7 +238,10 @@ export async function readLast<At, Item>(
     return page ? page.read.positionAfter(index - page.from) : START;
   }
 
-  /** The index of the item of the cursor; -1 if it was not found yet. Positions with offsets are not compared: each may contain a long tie. */
+  /**
+   * The index of the item to which a cursor belongs; -1 if it was not read yet. With offsets, the index is computed, because comparing
+   * positions would create the tie of each position, which may be long.
+   */
   function indexOfCursor(sought: ListPosition): number {
     if (paging.by !== "offset") {
       for (let index = 0; index < length; index++) if (isAt(positionAfter(index), sought)) return index;
@@ -245,7 +254,7 @@ export async function readLast<At, Item>(
   async function startOfLast(): Promise<number> {
     if (paging.by !== "offset") return 0;
     if (cursor) return Math.max(0, offsetIn(cursor.query, paging) + cursor.skip - 1 - last);
-    // If the slice is the whole list, the iterator shares the response.
+    // If this page is the whole list, the iterator shares its response.
     const { page, next } = await readStep(session, list, START, wanted);
     return next && page.count != null ? Math.max(0, page.count - last) : 0;
   }
@@ -261,7 +270,7 @@ export class PageIterator<At, Item> {
   readonly #seen = new Set<string>();
   #position: ListPosition | null;
 
-  /** `pageSize`: the number of items of a page if the server's own page size is too large. */
+  /** `pageSize`: the page size to request if pages of the server's own size are too large. */
   constructor(list: List<At, Item>, start: ListPosition, pageSize: number) {
     this.#list = list;
     this.#position = start;
@@ -274,7 +283,7 @@ export class PageIterator<At, Item> {
     return this.#position === null;
   }
 
-  /** Reads the next page, up to `wanted` items if the page size can be chosen. If that is too large, fewer. */
+  /** Reads the next page. If the page size can be chosen, reads up to `wanted` items, and fewer if that response would be too large. */
   async next(session: Session, wanted: number): Promise<PageRead<Item>> {
     const position = this.#position ?? START;
     const { path: route } = this.#list.endpoint;
@@ -291,8 +300,8 @@ export class PageIterator<At, Item> {
   }
 
   /**
-   * Reads the next page of a list that is read to its end. Omits the rows at the end of the page that are tied. The next page begins with
-   * them, because the tie may continue there in another order.
+   * Reads the next page of a list that is read to its end. Omits the last tie of the page, because it may continue on the next page in
+   * another order. The next page begins with that tie.
    */
   async nextOfAll(session: Session): Promise<PageRead<Item>> {
     const step = await this.next(session, Number.POSITIVE_INFINITY);
@@ -304,7 +313,7 @@ export class PageIterator<At, Item> {
     return { ...step, rest: rest.slice(0, count) };
   }
 
-  /** Reads a page, with fewer items while it is too large. */
+  /** Reads a page. While it is too large, tries again with fewer items. */
   async #readFitting(session: Session, position: ListPosition, wanted: number): Promise<PageRead<Item>> {
     const { largePages, server } = session;
     const { paging } = server.profile;

@@ -10,21 +10,21 @@ import type { SharedRead } from "./shared-read.ts";
 import { LargePages } from "./large-pages.ts";
 
 export interface SharingSettings {
-  /** How long a response is cached after its request began, in milliseconds. 0 disables the cache. */
+  /** How long a response is cached, in milliseconds from the start of its request. 0 disables the cache. */
   readonly ttlMs: number;
   /** Maximum age of a stale response that is served in place of a transient error (stale-if-error), in milliseconds. 0 disables it. */
   readonly staleMs: number;
-  /** Maximum bytes of cached responses, over all callers, with `ENTRY_BYTES` for each. */
+  /** Maximum size of the cache, over all callers, in bytes: the responses and an estimated overhead of each. */
   readonly maxBytes: number;
   /** Milliseconds since any fixed point. */
   readonly now: () => number;
-  /** Called for each read that needs no request of its own. */
+  /** Called for each read that is answered without a request of its own. */
   readonly onShared: (from: "in flight" | "kept" | "stale") => void;
 }
 
 const ENTRY_BYTES = 1_000;
 
-/** The path of a request is part of several strings of its entry. */
+/** An entry contains the path of its request in several strings. */
 const BYTES_PER_KEY_CHARACTER = 8;
 
 const sizeOf = ({ bytes, target }: SharedRead): number =>
@@ -32,7 +32,7 @@ const sizeOf = ({ bytes, target }: SharedRead): number =>
 
 const SELDOM_CHANGING: ReadonlySet<AnyEndpoint> = new Set<AnyEndpoint>([cluster.read, cluster.node]);
 
-/** The cluster, its machines and the record of a finished run seldom change, so their responses are cached longer by this factor. */
+/** The factor by which a response is cached longer. The cluster, its nodes and the records of finished runs seldom change. */
 const freshnessOf = ({ target: { endpoint } }: SharedRead, value: unknown): number =>
   SELDOM_CHANGING.has(endpoint) || (isObject(value) && typeof value["finished_at"] === "string") ? 5 : 1;
 
@@ -40,9 +40,9 @@ const freshnessOf = ({ target: { endpoint } }: SharedRead, value: unknown): numb
 export class ReadCache {
   readonly settings: SharingSettings;
   readonly own: PerCaller<CallerReadCache>;
-  /** Responses, and the cache generation (epoch) of each caller, which must outlive the caller and its responses. */
+  /** Cached responses, and the cache generation (epoch) of each caller. The generation must outlive the caller and its responses. */
   readonly kept: LRUCache<string, SharedRead | number> | null = null;
-  /** How many have begun. */
+  /** Number of cache generations that have begun. */
   epochs = 0;
 
   constructor(settings: SharingSettings, callers: CallerRegistry) {
@@ -53,26 +53,26 @@ export class ReadCache {
     this.kept = new LRUCache({
       maxSize: settings.maxBytes,
       ttl,
-      // Responses of callers who have left must not stay in memory.
+      // Without this, responses of callers who have left would stay in memory.
       ttlAutopurge: true,
       ttlResolution: 0,
-      // lru-cache treats a start of 0 as none.
+      // lru-cache treats a start time of 0 as "no TTL".
       perf: { now: () => settings.now() + 1 },
     });
   }
 }
 
 /**
- * Responses that one caller has received since its last command, in flight or cached. Own code: packages for request coalescing share a
- * promise, which fails with the operation that created it, and they have neither limits nor invalidation by commands.
+ * The reads of one caller since its last command: requests in flight and cached responses. Own code, because packages for request
+ * coalescing share a promise, which fails with the operation that created it, and they have neither limits nor invalidation by commands.
  */
 export class CallerReadCache {
   readonly settings: SharingSettings;
   /** The login name of the user of the token; null if it is unknown. */
   viewer: string | null = null;
   /**
-   * The batches whose lists the server rejects although it serves the single reads, and when each expires: the cause may be the input or
-   * the rights of this caller, and servers are updated.
+   * The batches whose lists the server rejects although it serves the single reads, each with the time until which this is remembered. It
+   * is remembered per caller, because the cause may be the input or the rights of the caller, and it expires, because servers are updated.
    */
   readonly refused = new Map<BatchRule, number>();
   readonly largePages = new LargePages();
@@ -89,7 +89,9 @@ export class CallerReadCache {
     this.#epoch = all.kept?.get(caller.key) ?? 0;
   }
 
-  /** The shared read that may answer an equal read; undefined if there is none. No later read receives an older response. */
+  /**
+   * The shared read that may answer an equal read; undefined if there is none. Never returns an older response than an earlier call did.
+   */
   find(key: string): SharedRead | undefined {
     const sharedRead = this.#inFlight.get(key);
     if (sharedRead) return sharedRead.isOpen && !sharedRead.ended ? sharedRead : undefined;
@@ -117,7 +119,7 @@ export class CallerReadCache {
     if (!mayServeStale) this.#all.kept?.delete(this.#keyOf(key));
   }
 
-  /** Stores the response in place of an earlier one, unless it is too old or too large. */
+  /** Caches the response in place of an earlier one, unless it is too old or too large. */
   keep(sharedRead: SharedRead, value: unknown): void {
     const { ttlMs, staleMs, now } = this.settings;
     const { target, began } = sharedRead;
@@ -129,7 +131,10 @@ export class CallerReadCache {
     if (ttl > 0) this.#all.kept?.set(this.#keyOf(target.key), sharedRead, { ttl, size: sizeOf(sharedRead) });
   }
 
-  /** Ends the sharing after an error which shows that the token belongs to no user, because another user may receive it later. */
+  /**
+   * Ends the sharing after an error which shows that the token belongs to no user, because the service may later assign the token to
+   * another user.
+   */
   endAfter(error: unknown): void {
     if (isGatewayError(error, "UNAUTHENTICATED")) this.endSharing();
   }

@@ -22,10 +22,10 @@ export interface SharedSettings {
 export interface SessionSettings {
   readonly shared: SharedSettings;
   readonly bounds: RequestLimits;
-  /** Whether every read sends its own request (`no-cache`). Other operations do not share such requests. */
+  /** Whether the session ignores cached responses and requests in flight (`no-cache`). Other operations do not share its requests. */
   readonly bypassesCache: boolean;
   readonly progress: OperationProgress;
-  /** Null unless the result reports how it was obtained. */
+  /** The trace for results that report how they were obtained; otherwise null. */
   readonly operationTrace: OperationTrace | null;
 }
 
@@ -61,7 +61,7 @@ class TokenSession {
     const { scope } = requester;
     this.server = server;
     this.#own = reads.own.of(scope.caller);
-    // The caller belongs to the token of the request. With another token nothing is shared.
+    // The read cache belongs to the caller, that is, to the token of the request. With another token nothing is shared.
     const shared = token === scope.token ? this.#own : null;
     this.largePages = shared?.largePages ?? new LargePages();
     const started: Read[] = [];
@@ -88,7 +88,7 @@ class TokenSession {
   }
 
   /**
-   * Reads from an endpoint. Equal reads share one response or one error, including those of other operations of the token. Rejects with
+   * Reads from an endpoint. Equal reads share one response or one error, also across operations with the same token. Rejects with
    * `InputError` if a path parameter is invalid, and with `GatewayError` if the request fails.
    */
   // Safe: equal reads have one type of response, and windows have separate keys.
@@ -96,7 +96,7 @@ class TokenSession {
     return this.#batchLoader.load(endpoint, at, wants) as Promise<Answer>;
   }
 
-  /** Prefetches the list that covers many reads like this one, if the server has one. */
+  /** Prefetches the list that covers many reads like this one, if the server has such a list. */
   prefetchList<At>(endpoint: Get<At, unknown>, run: RunRead): void {
     this.#batchLoader.prefetchList(endpoint, run);
   }
@@ -141,7 +141,10 @@ class TokenSession {
     return this.#context.shared?.viewer ?? null;
   }
 
-  /** Null means that the token has no user. Responses of another user of the token are not reused. */
+  /**
+   * Records the login name of the user of the token; null if the token has no user. If the user has changed, cached responses are not
+   * reused.
+   */
   learnViewer(username: string | null): void {
     const { shared } = this.#context;
     if (!shared) return;

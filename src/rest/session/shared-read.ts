@@ -21,9 +21,9 @@ export interface ReadTarget {
   readonly path: string;
   /** Reads a part of a log; null for the whole response. */
   readonly window: ReadChunk<unknown> | null;
-  /** The keys that a list item must have to replace the record, in a list that covers all reads with the same `common`. */
+  /** How a list item can replace the record. One list can cover all reads with the same `common`. */
   readonly part: { readonly batch: BatchRule; readonly run: RunRead; readonly common: string } | null;
-  /** Identifies the whole response among those of the caller. */
+  /** Identifies the whole response among all responses of the caller. */
   readonly key: string;
 }
 
@@ -33,7 +33,7 @@ export interface ReadSharing {
     readonly now: () => number;
     readonly onShared: (how: "in flight" | "kept" | "stale") => void;
   };
-  /** The batches whose lists the server rejects, and when each expires, in milliseconds since 1970. */
+  /** The batches whose lists the server rejects, each with the time until which this is remembered, in milliseconds since 1970. */
   readonly refused: Map<BatchRule, number>;
   /** The login name of the user of the token; null if it is unknown. */
   viewer: string | null;
@@ -52,10 +52,12 @@ export interface ReadContext {
   readonly token: string | null;
   /** The read cache of the caller; null if the operation shares nothing. */
   readonly shared: ReadSharing | null;
-  /** Whether it ignores earlier requests (`no-cache`). Other operations do not share its requests, which may have low priority. */
+  /**
+   * Whether the operation ignores earlier requests (`no-cache`). Its requests may have low priority, so other operations do not share them.
+   */
   readonly bypassesCache: boolean;
   readonly largePages: LargePages;
-  /** The reads that it has started. They unsubscribe when it ends. */
+  /** The reads that the operation has started. They unsubscribe when the operation ends. */
   readonly started: Read[];
 }
 
@@ -93,7 +95,7 @@ export class Read {
     this.#list?.addPriority(count);
   }
 
-  /** Records that its response will answer another read. */
+  /** Records that the response of this read will answer another read. */
   answers(read: Read): void {
     if (this.sharedRead?.isAnswered) return;
     read.#list = this;
@@ -118,7 +120,7 @@ export class Read {
     this.context.client.enqueue(sharedRead);
   }
 
-  /** Called at the end of its operation: unsubscribes and releases the response. */
+  /** Called at the end of the operation. Unsubscribes, and releases the response. */
   leave(): void {
     this.traceEntry = null;
     this.sharedRead?.leave(this);
@@ -139,7 +141,10 @@ export class Read {
     stale.join(this);
   }
 
-  /** A stale response that may be served. Only with a trace entry, by which the result reports it. */
+  /**
+   * A stale response that may be served; undefined if there is none. Requires a trace entry, because the result must report that it is
+   * stale.
+   */
   findStale(): SharedRead | undefined {
     const { bypassesCache, shared } = this.context;
     return bypassesCache || this.requester.lifetime.ended || !this.traceEntry
@@ -152,15 +157,15 @@ const NOBODY: readonly Read[] = [];
 const NO_CALLBACKS: readonly (() => void)[] = [];
 
 /**
- * A GET in flight, later its cached response, shared by equal reads of one caller. It is cancelled when its last subscriber leaves, and may be
- * retried until the latest of their deadlines.
+ * A GET in flight, later its cached response, shared by equal reads of one caller. It is cancelled when its last subscriber leaves, and may
+ * be retried until the latest deadline of its subscribers.
  */
 export class SharedRead extends QueuedCall implements Consumer, Lifetime {
   readonly lifetime = this;
   readonly target: ReadTarget;
   /** Whether other reads may subscribe before the response arrives. */
   readonly isOpen: boolean;
-  /** When the request began, and until when other operations may use the response. */
+  /** When the request began. `freshUntil`: until when other operations may use the response. */
   readonly began: number;
   freshUntil = -1;
   priority: number;
@@ -169,16 +174,16 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
   value: unknown = undefined;
   /** Memory of the response, in bytes. */
   bytes = 0;
-  /** The first subscriber; null after the response, because a cached response may outlast the operation of its first subscriber. */
+  /** The first subscriber. Null after the response, because a cached response may outlive the operation of its first subscriber. */
   #opener: Read | null;
   #waiting: readonly Read[];
   /** The subscriber that left last. */
   #last: Read | null = null;
-  /** Number of operations that use the response. Its bytes are charged until the last of them has ended. */
+  /** Number of reads that use the response. Its bytes are charged until the last of their operations has ended. */
   #holders = 0;
   #isPaused = false;
   #call: UpstreamCall | null = null;
-  /** Whether it is neither admitted nor rejected yet. */
+  /** Whether the call is neither admitted nor rejected yet. */
   #isPending = true;
   /** Whether the request is about to be sent, or was sent. */
   #isCharged = false;
@@ -202,7 +207,7 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
 
   get call(): UpstreamCall {
     if (this.#call) return this.#call;
-    // Safe: it is only read before the response.
+    // Safe: the call is only read before the response, and the first subscriber is known until then.
     const { requester, context, traceEntry } = this.#opener as Read;
     const { supported: endpoint, path } = this.target;
     const request = { endpoint, path, token: context.token, traceEntry };
@@ -253,7 +258,7 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
     }
     this.#drop(read);
     if (this.#waiting.length > 0) return read.end(this.#isCharged);
-    // The request's own error shows whether it was sent.
+    // The last subscriber receives the error of the request itself, which says whether the request was sent.
     this.#last = read;
     this.ended = read.requester.lifetime.ended;
     for (const interrupt of this.#interrupts) interrupt();

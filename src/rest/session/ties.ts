@@ -2,21 +2,21 @@ import { hash } from "node:crypto";
 import { valueAt } from "../api/record.ts";
 
 /*
- * Ties: rows of a list with equal values of all keys by which the server sorts. A database returns them in another order for each request,
- * so pages of them overlap and lose rows.
+ * A tie is a sequence of rows that are equal in all keys by which the server sorts a list. A database may return the rows of a tie in a
+ * different order for each request, so pages that cut a tie would repeat some rows and lose others.
  */
 
 /**
- * The keys of rows by which a list is sorted: `["updated_at", "created_at"]`. Dots lead into objects. Without keys all rows are tied,
- * because the server may return them in any order.
+ * The keys of rows by which a list is sorted: `["updated_at", "created_at"]`. A dot leads into an inner object. Without keys, all rows are
+ * one tie, because the server may return them in any order.
  */
 export type SortKeys = readonly string[];
 
 export const NO_ORDER: SortKeys = [];
 
-/** The last rows of a page that are a tie, of which more may follow. */
+/** A tie at the end of what earlier pages have shown. More of its rows may follow. */
 export interface ShownTie {
-  /** The values of the keys, in a form that distinguishes ties. */
+  /** A hash of the values of the keys, which distinguishes ties. */
   readonly values: string;
   /** The ids of the rows that earlier pages have shown. */
   readonly ids: readonly number[];
@@ -35,7 +35,7 @@ export const areTied = (one: unknown, other: unknown, keys: SortKeys): boolean =
     return value !== undefined && isSame(value, valueAt(other, key));
   });
 
-/** A short hash of the values of a row. Different values may have the same one. */
+/** A short hash of the values of a row's sort keys. Different values may have the same hash. */
 export const valuesOf = (row: unknown, keys: SortKeys): string =>
   hash("sha1", JSON.stringify(keys.map((key) => [valueAt(row, key)])), "base64url").slice(0, 6);
 
@@ -47,7 +47,7 @@ class Ties {
   /** For each row the index of the first row of its tie. */
   readonly firsts: readonly number[];
   readonly #rows: readonly unknown[];
-  /** Hashes of the values of ties, by their first rows. */
+  /** Hashes of the values of ties, by the indexes of their first rows. */
   readonly #values = new Map<number, string>();
   #sorted: readonly unknown[] | null = null;
   /** The tie at the end of the page; null until it is needed. */
@@ -60,13 +60,13 @@ class Ties {
     this.firsts = rows.map((row, index) => (areTied(row, rows[index - 1], keys) ? first : (first = index)));
   }
 
-  /** The tie that ends with a row, as far back as the rows go; undefined if a row lacks a key or its id. */
+  /** The rows of a tie from its first row on this page up to the row at index `last`; undefined if a row lacks a key or its id. */
   endingWith(last: number): ShownTie | undefined {
     if (last < this.#rows.length - 1) return this.#tieAt(last);
     return (this.#end ??= { tie: this.#tieAt(last) }).tie;
   }
 
-  /** The rows, each tie in the order of its ids: the same rows if there is no tie. */
+  /** The rows, with each tie sorted by ids. The same array if there is no tie. */
   sorted(): readonly unknown[] {
     return (this.#sorted ??= this.firsts.every((first, index) => first === index)
       ? this.#rows
@@ -98,12 +98,15 @@ function tiesOf(rows: readonly unknown[], keys: SortKeys): Ties {
   return ties;
 }
 
-/** Returns a function that finds the tie that ends with a row, as far back as the rows go; undefined if a row lacks a key or its id. */
+/**
+ * Returns a function that finds the rows of a tie from its first row on the page up to the row at index `last`. The function returns
+ * undefined if a row lacks a key or its id.
+ */
 export function tiesIn(rows: readonly unknown[], keys: SortKeys): (last: number) => ShownTie | undefined {
   return (last) => tiesOf(rows, keys).endingWith(last);
 }
 
-/** The index of the first row of the tie at the end of a page; the number of rows if the last one lacks a key. */
+/** The index of the first row of the tie at the end of a page; the number of rows if the last row lacks a key. */
 export function startOfLastTie(rows: readonly unknown[], keys: SortKeys): number {
   const last = rows.at(-1);
   return areTied(last, last, keys) ? (tiesOf(rows, keys).firsts.at(-1) ?? 0) : rows.length;
@@ -116,9 +119,9 @@ export function sortTies<Item>(rows: readonly Item[], keys: SortKeys): readonly 
 }
 
 /**
- * Divides the rows that are read from the first row of a tie on: the rows of the tie, those of them that were not shown, and the rows after
- * it. `from` is the index at which the tie begins now. It is later if the list has grown. If the tie is gone, it is the end of the shown
- * rows.
+ * Divides rows that were read again from the position where a tie began: `tied` has the rows of the tie, `fresh` the tied rows that were
+ * not shown, `behind` the rows after the tie. `from` is the index at which the tie begins now, which is above 0 if the list has grown. If
+ * the tie is gone, `from` is the end of the shown rows.
  */
 export function withoutShown<Item>(rows: readonly Item[], { values, ids }: ShownTie, keys: SortKeys) {
   const isOfTie = (row: Item) => valuesOf(row, keys) === values;

@@ -9,7 +9,7 @@ import { startDemoGateway } from "../../support/demo-gateway.ts";
 /** The scenarios of the public conformance suite of the Model Context Protocol that a server passes without special tools. */
 const SCENARIOS = ["server-initialize", "ping", "tools-list", "resources-list", "dns-rebinding-protection"];
 
-/** The other scenarios, by what they need. */
+/** The other scenarios, by the feature that they need. */
 const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   "tools and resources of a test server": [
     "tools-call-simple-text",

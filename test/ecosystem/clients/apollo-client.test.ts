@@ -35,7 +35,7 @@ async function askPossibleTypes(uri: string): Promise<Record<string, string[]>> 
   return Object.fromEntries(abstract);
 }
 
-/** A client of a new gateway. No user is signed in before `signIn`. */
+/** Starts a gateway, and creates its client. No user is signed in before `signIn`. */
 async function startClient() {
   const { url, calls, demo } = await startDemoGateway();
   const uri = `${url}/graphql`;
@@ -148,7 +148,7 @@ test("a mutation response updates a watched query without another request", asyn
     ["The best", "RUNNING"],
     ["The best", "STOPPING"],
   ]);
-  // The last three are the commands and the subsequent reads of their selections.
+  // The last three requests are the commands, and the reads of their selections.
   expect(calls()).toEqual([
     "GET ada/mnist/jobs/2/",
     "PATCH ada/mnist/experiments/42/",
@@ -201,7 +201,7 @@ test("a refused login is not UNAUTHENTICATED; a successful one returns the token
   expect(calls()).toEqual(["GET users/"]);
 });
 
-test("the HTTP link of Apollo Client receives the events of a subscription without another transport", async () => {
+test("Apollo Client receives subscription events through its HTTP link", async () => {
   const { client } = await startSignedIn();
   const events = client.subscribe({
     query: gql(`subscription ($id: ID!) { runUpdated(id: $id) { reason run { id status } } }`),

@@ -15,7 +15,10 @@ const READABLE = [
   "x-total-count",
 ];
 
-/** The page of a run: the URLs of its downloads from GraphQL, and the header that ada sends with every request. */
+/**
+ * Starts a gateway. Returns the data of a run's page: the URLs of its downloads from GraphQL, and the header that ada sends with every
+ * request.
+ */
 async function startPage(env: Record<string, string> = {}) {
   const { url, calls, demo } = await startDemoGateway({ env });
   const headers = { authorization: `token ${tokenOf(demo, "ada")}` };

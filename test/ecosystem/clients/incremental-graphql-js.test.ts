@@ -9,9 +9,9 @@ import { askIncrementally, nullAt, type Path, type PayloadJson } from "../../sup
 import { html } from "../../support/replies.ts";
 
 /*
- * Compares both incremental formats with those of graphql-js for the same data: the format of August 2022 with its 17.0.0-alpha.2, the
- * newer one with its 17. Payloads are sent when they are ready, so only their contents are compared, not how they are grouped into
- * messages.
+ * Compares both incremental formats with the formats of graphql-js for the same data: the format of August 2022 with release
+ * 17.0.0-alpha.2, and the newer format with release 17. Payloads are sent when they are ready, so only their contents are compared, not how
+ * they are grouped into messages.
  */
 
 /** The functions of both releases that are used here. */

@@ -75,7 +75,7 @@ function hasNestedStreams(payloads: readonly PayloadJson[]): boolean {
 const at = (data: unknown, path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>((object, key) => Object(object ?? {})[key], data);
 
-/** Whether a list has the name of a later field elsewhere, which Apollo Client 4.3 then treats as a streamed list. */
+/** Whether a list has the same name as a later field elsewhere. Apollo Client 4.3 then treats that field as a streamed list. */
 function hasNamesakes(payloads: readonly PayloadJson[]): boolean {
   const pending = payloads.flatMap((payload) => payload.pending ?? []);
   const parts = payloads.flatMap((payload) => payload.incremental ?? []);

@@ -10,7 +10,10 @@ import { startDemoGateway, tokenOf } from "../../support/demo-gateway.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-/** A gateway, the headers of a caller, and a fetch that records its requests: the method, and whether a document was sent. */
+/**
+ * Starts a gateway. Returns the headers of a caller, and a `fetch` that records the method of each request, and whether a document was
+ * sent.
+ */
 async function start(env: Record<string, string> = {}) {
   const { url, calls, demo } = await startDemoGateway({ env });
   const sent: string[] = [];

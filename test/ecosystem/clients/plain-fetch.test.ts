@@ -6,7 +6,7 @@ import { startDemoGateway, tokenOf } from "../../support/demo-gateway.ts";
 
 const RUN = { id: "ada.mnist.42" };
 
-/** A gateway, and the header that ada's frontend sends with every request. */
+/** Starts a gateway. Returns the header that ada's frontend sends with every request. */
 async function start() {
   const { url, calls, demo } = await startDemoGateway();
   return { url, calls, headers: { authorization: `token ${tokenOf(demo, "ada")}` } };

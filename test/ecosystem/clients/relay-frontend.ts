@@ -56,7 +56,7 @@ async function compile(schema: string, documents: Readonly<Record<string, string
   };
 }
 
-/** A Relay environment of ada, in front of a new gateway, with the artifacts of some documents. */
+/** Starts a gateway, and creates a Relay environment for ada with the artifacts of some documents. */
 export async function startRelay(
   documents: Readonly<Record<string, string>>,
   env: Record<string, string> = {},

@@ -87,7 +87,7 @@ test("a failed field is caught with its code; other fields remain", async () => 
     there: { uniqueName: "ada.mnist.42" },
     gone: { ok: false, errors: [{ extensions: { code: "NOT_FOUND" } }] },
   });
-  // Both are looked up together. The one that is missing from the list is read alone.
+  // Both records are looked up together. The record that is missing from the list is read alone.
   expect(calls()).toEqual([
     "GET ada/mnist/experiments/999/",
     "GET ada/mnist/experiments?query=id%3A42%7C999&limit=100",

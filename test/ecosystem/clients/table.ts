@@ -25,7 +25,7 @@ export interface Table {
   readonly project: { readonly experiments: { readonly nodes: readonly Row[] } };
 }
 
-/** A gateway in front of a service that responds to the first round of requests, and to the others when `open` is called. */
+/** Starts a gateway in front of a service that responds to the first round of requests, and to the others when `open` is called. */
 export async function startTable(settings: Record<string, string> = {}) {
   const demo = await startDemoService({ now: still });
   const { opened, open } = latch();

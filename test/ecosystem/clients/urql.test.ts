@@ -6,7 +6,7 @@ import { startDemoGateway, tokenOf } from "../../support/demo-gateway.ts";
 
 const EXPERIMENT = "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI";
 
-/** A gateway, and clients of it that record the methods of their requests. */
+/** Starts a gateway, and creates clients that record the methods of their requests. */
 async function start() {
   const { url, calls, demo } = await startDemoGateway();
   const methods: string[] = [];

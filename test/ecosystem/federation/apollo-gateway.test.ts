@@ -3,10 +3,10 @@ import { importSnippet } from "../recipes/snippet.ts";
 import type { StartRouter } from "./graph.ts";
 import { routerTests } from "./scenarios.ts";
 
-// By default, it detects the cloud it runs in and sends metrics of the machine to its vendor.
+// By default, Apollo Gateway detects the cloud in which it runs, and sends metrics of the machine to its vendor.
 vi.stubEnv("APOLLO_TELEMETRY_DISABLED", "true");
 
-/** The function of the page. */
+/** The function that the recipe on the page exports. */
 interface Recipe {
   readonly startApolloGateway: (
     supergraph: string,

@@ -20,7 +20,7 @@ interface GraphOptions {
   readonly sdlOfNotes?: string;
 }
 
-/** A router in front of our gateway and the subgraphs of the test. `ask` is signed in as ada by default. */
+/** Starts a router in front of our gateway and the subgraphs of the test. `ask` is signed in as ada by default. */
 export async function startGraph(startRouter: StartRouter, options: GraphOptions = {}) {
   const { models = [], pinned = [], env = {}, others = [], name, sdlOfNotes } = options;
   const rungraph = await startRungraph(env, name);

@@ -7,7 +7,7 @@ import { startGraph, type StartRouter } from "./graph.ts";
 import { codesOf, routerTests } from "./scenarios.ts";
 import { NOTES } from "./subgraphs.ts";
 
-/** The function of the page. */
+/** The function that the recipe on the page exports. */
 interface Recipe {
   readonly startHiveGateway: (
     supergraph: string,
@@ -44,7 +44,7 @@ const NOT_NULLABLE = NOTES.replace("[Run]", "[Run!]");
 
 // Bugs that docs/federation.md lists. When one is fixed, its test fails and can be removed with its row there.
 describe("with Hive Router's planner", () => {
-  // Without FULL, another router represents it.
+  // Without FULL, these tests run only with another router.
   if (isFull) routerTests(startRouter);
 
   test("a subgraph sorted before the gateway cannot narrow runs to kinds", async () => {

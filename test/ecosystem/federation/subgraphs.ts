@@ -81,7 +81,7 @@ interface Resolvers {
   readonly [type: string]: { readonly [field: string]: (source: never, args: never) => unknown };
 }
 
-/** A subgraph on a free port. A test can stop it before the test ends. */
+/** Starts a subgraph on a free port. A test can stop it before the test ends. */
 async function startSubgraph(name: string, sdl: string, resolvers: Resolvers) {
   // Safe: the compiler does not know the types in the SDL.
   const schema = buildSubgraphSchema({ typeDefs: parse(sdl), resolvers: resolvers as never });

@@ -9,7 +9,7 @@ const FILE = Buffer.from("the files of a run, long enough to be cut into two par
 const CUT = 20;
 const ETAG = '"1"';
 
-/** The function of the page. */
+/** The function that the recipe on the page exports. */
 interface Recipe {
   readonly download: (
     url: string,
@@ -18,7 +18,10 @@ interface Recipe {
   ) => Promise<{ readonly name: string | null; readonly bytes: Blob }>;
 }
 
-/** A file server behind a gateway. Its first response stops halfway until `cut` ends the connection. `ranges` are the requested ranges. */
+/**
+ * Starts a file server behind a gateway. Its first response stops halfway until `cut` ends the connection. `ranges` are the requested
+ * ranges.
+ */
 async function startCutting({ hasRanges }: { readonly hasRanges: boolean }) {
   const ranges: (string | undefined)[] = [];
   const under: { first?: ServerResponse } = {};

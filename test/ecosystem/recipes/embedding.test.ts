@@ -10,7 +10,7 @@ import { createAppFolder, startServer } from "./server.ts";
 
 const JOB = "Sm9iOmFkYS9tbmlzdC8y";
 
-/** The server of a recipe, with optional changes, and functions that send requests to it. */
+/** Starts the server of a recipe, with optional changes. Returns functions that send requests to the server. */
 async function startRecipe(program: string, change = (code: string) => code) {
   const folder = await createAppFolder(BUILT);
   const code = readPage("docs/recipes/embedding.md").blocks.find(({ file }) => file === program)?.text ?? "";

@@ -26,7 +26,7 @@ for (const [page, program] of missing)
 const skipped = new Set([...Object.keys(PYTHON), ...missing.map(([page]) => page)]);
 const followed = pages.filter((page) => !skipped.has(page)).map((page) => `${FOLDER}${page}`);
 
-// One without all cases.
+// Without FULL, only one recipe is followed.
 test.each(isFull ? followed : ["docs/recipes/urql.md"])(
   "%s works when followed from an empty folder",
   async (page) => {

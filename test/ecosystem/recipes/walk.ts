@@ -18,7 +18,7 @@ const START = /^((?:\w+=\S+ )*)npm start$/;
 const INSTALL = /^npm install (?:--save-dev )?/;
 /** Creates the gateway's package in its folder. */
 const PACKED = "/path/to/rungraph-*.tgz";
-/** A variable for the following commands. */
+/** Sets a variable for the following commands. */
 const EXPORT = /^export (\w+)=(\S+)$/;
 /** A server of the page, which keeps running while the other commands run. */
 const SERVE = /^(node \S+) &$/;
@@ -116,7 +116,7 @@ const commandsOf = ({ text }: Block) => text.replaceAll("\\\n", "").split("\n").
 /** The demo's time passes faster than that of its readers by this factor: its runs take half a minute. */
 const HASTE = 5;
 
-/** A gateway with its demo, as `npm start` starts it, and its address. */
+/** Starts a gateway with its demo, as `npm start` starts it, and its address. */
 async function startGateway(settings: string, folder: string): Promise<string> {
   const env = settings
     .trim()

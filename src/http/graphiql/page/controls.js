@@ -3,7 +3,12 @@
 
 const CLOSE = ".graphiql-tab-close";
 
-/** Sets the attributes that differ. An observer would be triggered by its own change otherwise. @param {Element} target @param {Record<string, string | null>} values */
+/**
+ * Sets only the attributes that differ. Otherwise an observer would be triggered by its own change.
+ *
+ * @param {Element} target
+ * @param {Record<string, string | null>} values
+ */
 function describe(target, values) {
   for (const [name, value] of Object.entries(values))
     if (target.getAttribute(name) !== value)
@@ -12,8 +17,8 @@ function describe(target, values) {
 }
 
 /**
- * Gives the button in each tab the role of the tab, because GraphiQL's tabs are nested controls, which screen readers cannot distinguish.
- * The Delete key closes a tab.
+ * Gives the button in each tab the role of the tab, because GraphiQL nests the controls of a tab, and screen readers cannot distinguish
+ * nested controls. The Delete key closes a tab.
  *
  * @param {Element} item
  */
@@ -39,7 +44,7 @@ function nameArgument(field) {
 }
 
 /**
- * Names the controls that GraphiQL leaves without a name, when they are added, and scrolls a tab that was chosen into view.
+ * Names the controls that GraphiQL adds without a name. Scrolls a newly chosen tab into view.
  *
  * @param {Element} root
  */
@@ -62,8 +67,8 @@ function nameControls(root) {
 }
 
 /**
- * Buttons by key. GraphiQL binds them to the Windows key although it shows Ctrl, or does not prevent the browser's own action, which is to
- * reload the page.
+ * The buttons that are pressed by Ctrl, Shift and a key. GraphiQL shows Ctrl for these keys, but it binds the Windows key, or it does not
+ * prevent the browser's own action, such as reloading the page.
  */
 const BUTTON_KEYS = new Map([
   ["c", "Copy query"],

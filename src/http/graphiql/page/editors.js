@@ -1,5 +1,5 @@
 // @ts-check
-/* The editors of GraphiQL: reads their content, and opens operations in tabs of their own. Runs before GraphiQL. */
+/* Reads the content of GraphiQL's editors, and opens operations in separate tabs. Runs before GraphiQL. */
 
 /** @type {{ workers: Record<string, string> }} */
 const { workers } = JSON.parse(document.querySelector("#settings")?.textContent ?? "");
@@ -23,7 +23,7 @@ Object.assign(globalThis, {
  * @typedef {{ uri: { path: string }, getValue: () => string, setValue: (text: string) => void, onDidChangeContent: (listener: () => void) => void }} Model
  */
 
-/** GraphiQL's names of the models of its editors. */
+/** The names that GraphiQL gives the models of its editors. */
 const TEXTS = { query: "operation.graphql", variables: "variables.json" };
 
 /** @param {string} name @returns {Model | undefined} */
@@ -33,7 +33,9 @@ function textNamed(name) {
   return models.find((/** @type {Model} */ { uri }) => uri.path.endsWith(name));
 }
 
-/** Focuses the editor of the document, where Ctrl-Enter sends the operation; not on a phone, whose keyboard would cover the page. */
+/**
+ * Focuses the editor of the document, so that Ctrl-Enter sends the operation. Not on a phone, because its keyboard would cover the page.
+ */
 function focusQuery() {
   if (!matchMedia("(pointer: fine)").matches) return;
   // @ts-expect-error: as above.
@@ -74,7 +76,9 @@ function openTab({ query, variables }, storage) {
   focusQuery();
 }
 
-/** Applies the color scheme of the system to the editors if none was chosen, because GraphiQL reads it only at the beginning. */
+/**
+ * Applies the color scheme of the system to the editors if the user has chosen none, because GraphiQL reads the scheme only at the start.
+ */
 function followMode() {
   if (/graphiql-(?:light|dark)/.test(document.body.className)) return;
   // @ts-expect-error: as above.
@@ -84,8 +88,8 @@ function followMode() {
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 
 /**
- * Lets the Tab key leave the editors, which could not be left without a mouse otherwise, and the wheel scroll the page where the editor has
- * nothing to scroll. Wraps long lines.
+ * Lets the Tab key leave the editors, which otherwise requires a mouse. Lets the wheel scroll the page if the editor has nothing to scroll.
+ * Wraps long lines.
  */
 function prepareEditors() {
   systemDark.addEventListener("change", followMode);
@@ -97,13 +101,13 @@ function prepareEditors() {
     queueMicrotask(() => {
       editor.updateOptions({ wordWrap: "on", scrollbar: { alwaysConsumeMouseWheel: false } });
       followMode();
-      // The option of the same name has no effect. The command takes effect for all editors, once this editor is complete.
+      // The option with the same name has no effect. The command applies to all editors, after this editor has been created.
       if (command) editor.trigger("page", command, {});
     });
   });
 }
 
-/** Calls back once GraphiQL shows its editors. @param {Element} root @param {() => void} callback */
+/** Calls the callback as soon as GraphiQL shows its editors. @param {Element} root @param {() => void} callback */
 function whenShown(root, callback) {
   const isShown = () =>
     textNamed(TEXTS.query) !== undefined && root.querySelector(".graphiql-tab-add") !== null;

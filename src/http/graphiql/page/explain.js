@@ -1,5 +1,8 @@
 // @ts-check
-/* Requests the cost of the operations of GraphiQL, estimated while they are edited and measured when they run, and shows it below the result. */
+/*
+ * Shows the cost of an operation below the result of GraphiQL: an estimate while the operation is edited, and the measured cost after it
+ * has run.
+ */
 
 const CHOSEN_TAB = ".graphiql-tab-active";
 
@@ -60,14 +63,14 @@ function explainAnswers(root, storage, plan) {
   });
   show();
 
-  /** Estimates the cost of the operation in the editors, unless its cost is shown. */
+  /** Estimates the cost of the operation in the editors, unless its cost is already shown. */
   const planNow = async () => {
     const [planned, text] = [tab, textOfTab()];
     const { params, note } = plannable(storage);
     const isShown = () => planned !== null && costs.get(planned)?.text === text;
     if (!isOpen || !planned || isShown()) return;
     const result = params && (await plan(params).catch(() => null));
-    // It was edited, or has run meanwhile.
+    // The operation was edited, or has run, in the meantime.
     if (tab !== planned || textOfTab() !== text || isShown()) return;
     // The result of an invalid operation has no data. With an invalid argument, an operation may have errors in place of its requests.
     const estimate = result?.data === undefined ? null : result.extensions?.["explain"];
@@ -81,7 +84,8 @@ function explainAnswers(root, storage, plan) {
     timer = setTimeout(planNow, PAUSE_MS);
   };
 
-  // GraphiQL has no place for the panel. Plugins stand far from the result, and another plugin would replace the explorer.
+  // The panel is attached to the page, because GraphiQL has no slot for it: plugins are shown far from the result, and a second plugin
+  // would replace the explorer.
   const attach = () => {
     const response = root.querySelector(".graphiql-response");
     if (response && !response.contains(panel.section)) response.append(panel.section);

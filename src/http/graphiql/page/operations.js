@@ -20,7 +20,7 @@ const MAX_RECENT = 12;
 const nameIn = (query) =>
   /^[ \t]*(?:query|mutation|subscription)\s+(\w+)/m.exec(query)?.[1] ?? "without a name";
 
-/** Words by which people search, with words of the operations that they mean. */
+/** The words that people search for, and after the colon the word that the operations use for them. */
 const SYNONYMS = [
   "cancel abort kill terminate: stop",
   "gpu gpus cpu host server hardware node: machine",
@@ -51,7 +51,7 @@ for (const line of SYNONYMS) {
 }
 
 /**
- * The operations that contain the most of some words, or of words of the same meaning, because people search by whole sentences.
+ * The operations that contain the largest number of the searched words or their synonyms, because people search with whole sentences.
  * Operations with more of the words in their names come first.
  *
  * @param {Operation[]} operations @param {string[]} words
@@ -147,14 +147,14 @@ function listOperations(menu, operations, storage) {
 /** Forgets the sent operations. @param {Stored} storage */
 const forgetSent = (storage) => storage.removeItem(RECENT);
 
-/** The effect of some mutations, for a person. @param {string[]} names @param {Record<string, string>} effects */
+/** Describes the effects of some mutations to the user. @param {string[]} names @param {Record<string, string>} effects */
 function consequenceOf(names, effects) {
   const deletes = names.some((name) => name.startsWith("delete"));
   return [...names.map((name) => effects[name]), ...(deletes ? ["This cannot be undone."] : [])].join(" ");
 }
 
 /**
- * Returns a function that requests a confirmation of operations that delete or administrate.
+ * Returns a function that asks the user to confirm operations that delete or administrate.
  *
  * @param {HTMLDialogElement} dialog @param {Record<string, string>} destructive what such mutations do, by their names
  */

@@ -33,15 +33,15 @@ const summary = find("#account summary", HTMLElement);
 const statusLine = find("#account [role=status]", HTMLElement);
 
 /**
- * The token of the current caller. For another caller the page is loaded again, so that no stream and no result of this caller is left. The
- * token is empty after signing out: then the example token is not offered again.
+ * The token of the current caller. For another caller the page is loaded again, so that no stream and no result of this caller is left.
+ * After signing out, the token is an empty string, so that the example token is not offered again.
  */
 let token = sessionStorage.getItem(TOKEN) ?? settings.token ?? "";
 
 /** @type {{ headers: Record<string, string>, take: (result: Result) => Result }} */
 const NOT_EXPLAINED = { headers: {}, take: (result) => result };
 
-/** No answer, for an operation that was not sent. @type {AsyncIterable<Result>} */
+/** The empty result of an operation that was not sent. @type {AsyncIterable<Result>} */
 const NOTHING = {
   [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
 };
@@ -49,10 +49,10 @@ const NOTHING = {
 const root = find("#root", HTMLElement);
 const storage = storageNamed(settings.storagePrefix);
 
-/** Sends a query or a mutation of the page itself. @param {Params} params @param {string} [as] whose token */
+/** Sends a query or a mutation of the page itself. @param {Params} params @param {string} [as] the token to send */
 const send = async (params, as = token) => resultOf(await post(params, as));
 
-/** @param {string} as whose token */
+/** @param {string} as the token to send */
 const whoIs = (as) => send({ query: "{ viewer { username } }" }, as);
 
 /** @param {ResultError | undefined} error */
@@ -79,7 +79,7 @@ function showSignIn(message = "") {
   if (message !== "") account.open = true;
 }
 
-/** Loads the page for another caller, who sees nothing of what this one sent. @param {string} given */
+/** Loads the page again for another caller, who then sees nothing that the current caller has sent. @param {string} given */
 function changeToken(given) {
   forgetSent(storage);
   sessionStorage.setItem(TOKEN, given);
@@ -87,7 +87,7 @@ function changeToken(given) {
   location.reload();
 }
 
-// The focused form has disappeared with the page of the previous caller.
+// The focus is restored, because the focused form has disappeared with the page of the previous caller.
 if (sessionStorage.getItem(CHANGED)) summary.focus();
 sessionStorage.removeItem(CHANGED);
 
@@ -111,7 +111,7 @@ function onSubmit(selector, submit) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const fields = new FormData(form);
-    // The name stays in the form, so that only a mistyped password must be entered again.
+    // The user name stays in the form, so that only a mistyped password must be entered again.
     for (const secret of form.querySelectorAll("input[type=password]"))
       if (secret instanceof HTMLInputElement) secret.value = "";
     try {
@@ -160,8 +160,8 @@ document.addEventListener("keydown", ({ key, target }) => {
 });
 
 /**
- * Disables dragging of tabs. A pressed tab would follow the pointer, or jump away if there are more tabs than fit, and the click would be
- * lost. Without dragging every press is a click.
+ * Disables the dragging of tabs, so that every press is a click. With dragging, a pressed tab would follow the pointer, or jump away if not
+ * all tabs fit, and the click would be lost.
  */
 document.addEventListener(
   "pointerdown",
@@ -171,7 +171,7 @@ document.addEventListener(
   { capture: true },
 );
 
-/** Requests the plan of an operation, for which the gateway sends nothing to the service. @param {Params} params */
+/** Requests the plan of an operation. To plan it, the gateway sends nothing to the service. @param {Params} params */
 const plan = async (params) =>
   resultOf(
     await post(params, token, { headers: { "x-rungraph-explain": "plan" }, accept: "application/json" }),
@@ -224,7 +224,7 @@ globalThis.YogaGraphiQL.renderYogaGraphiQL(root, {
   defaultTabs: [{ query: settings.welcome }],
   defaultEditorToolsVisibility: "variables",
   shouldPersistHeaders: false,
-  // By default GraphiQL would write the whole document into the address.
+  // This replaces GraphiQL's default, which writes the whole document into the address.
   onEditQuery: () => explain?.planSoon(),
   onEditVariables: () => explain?.planSoon(),
 });

@@ -37,10 +37,10 @@ const inBytes = (bytes) => {
   return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 };
 
-/** The end of a template, without the parameters with which most templates begin. @param {string} template */
+/** The end of a template, without the parameters at the start of most templates. @param {string} template */
 const nameOf = (template) => template.replace(/^(\{\w+\}\/)+(?=.)/, "");
 
-/** The number of requests from which on equal routes of a round are shown as one row. */
+/** From this number of requests on, the requests of one route in one round are shown as one row. */
 const MANY = 12;
 
 /** Maximum fields that the details of a row name. */
@@ -83,11 +83,11 @@ function timeOf(requests) {
   return shortest === longest ? longest : `${shortest?.replace(" ms", "")}–${longest}`;
 }
 
-/** Whether requests are repeated for each item of a list, by the paths of their fields. @param {Requests} requests */
+/** Whether the paths of their fields show that requests are repeated for each item of a list. @param {Requests} requests */
 const isForEach = (requests) =>
   requests.some(({ fields }) => fields.some((field) => /\.\d+(\.|$)/.test(field)));
 
-/** The requests of a plan, one unit of time for each round. @param {Explanation} explanation */
+/** The requests of a plan. Each round takes one unit of time. @param {Explanation} explanation */
 const plannedRequests = ({ requests }) =>
   requests.map((request) => ({ ...request, startMs: request.round - 1, durationMs: 1, waitedMs: 0 }));
 

@@ -1,5 +1,5 @@
 // @ts-check
-/* Removes the values of operations that take a secret, such as a password, from all that the page stores or shares. */
+/* Removes the values of operations that take a secret, such as a password, from everything that the page stores or shares. */
 
 /** Names of fields with an argument that is a secret. @type {{ secretFields: string[] }} */
 const { secretFields } = JSON.parse(document.querySelector("#settings")?.textContent ?? "");
@@ -13,19 +13,19 @@ function takesSecret(query) {
   return secretFields.some((name) => words.has(name));
 }
 
-/** Texts, also such as are not closed yet. */
+/** Matches strings, even strings that are not closed yet. */
 const QUOTED = /"""(?:[^"\\]|\\[^]|"(?!""))*(?:""")?|"(?:[^"\\\n]|\\.)*"?/g;
 
-/** A document with empty texts instead of the values of its arguments, quoted or not. @param {string} query */
+/** Replaces the values of a document's arguments, quoted or not, with empty strings. @param {string} query */
 const withoutLiterals = (query) =>
   query
     .replaceAll(QUOTED, '""')
-    // The definitions of variables stay, whose names begin with a $.
+    // Keeps the definitions of variables, whose names begin with a $.
     .replaceAll(/\([^()]*\)/g, (all) =>
       all.replaceAll(/(\$\w+\s*:)|:(\s*)[^\s,:$"(){}[\]]+/g, (_, defined, space) => defined ?? `:${space}""`),
     );
 
-/** Variables with empty texts instead of their values; none if they are no JSON. @param {string} variables */
+/** Replaces the values of variables with empty strings. Returns no variables if they are not JSON. @param {string} variables */
 function withoutValues(variables) {
   try {
     const blank = JSON.parse(variables, (_, value) => (typeof value === "object" && value ? value : ""));
@@ -36,7 +36,7 @@ function withoutValues(variables) {
 }
 
 /**
- * The operation without its values, if it takes a secret; otherwise the same operation.
+ * Removes the values from an operation that takes a secret. Returns any other operation unchanged.
  *
  * @template {{ query: string | null, variables?: string | null }} Operation
  * @param {Operation} operation @returns {Operation}

@@ -10,11 +10,11 @@
 const JSON_TYPES = "application/graphql-response+json, application/json";
 const EVENT_STREAM = "text/event-stream";
 
-/** Maximum events of a subscription that the page shows: the last ones. */
+/** Maximum events of a subscription that the page shows. Older events are dropped. */
 const MAX_EVENTS = 50;
 
 /**
- * Sends one operation. A header of the tab has precedence over a header of the page.
+ * Sends one operation. A header of the tab takes precedence over a header of the page.
  *
  * @param {Params} params @param {string} token
  * @param {{ headers?: Record<string, string>, accept?: string, signal?: AbortSignal }} [options]
@@ -77,7 +77,7 @@ function timeOfDay() {
 }
 
 /**
- * The events of a subscription as a log, the newest first, each with its time, and the time and reason of the end of the stream.
+ * Logs the events of a subscription: the newest event first, each with its time. At the end, adds the time and the reason of the end.
  *
  * @param {AsyncIterable<Result>} results @param {AbortSignal} signal
  */
@@ -102,7 +102,7 @@ async function* logOf(results, signal) {
 const asResult = (error) => ({ done: false, value: { errors: [{ message: messageOf(error) }] } });
 
 /**
- * The results of a stream, as the page shows them. The payloads of one result have `hasNext`, the events of a subscription do not.
+ * The results of a stream, as the page shows them. The payloads of one result have `hasNext`, but the events of a subscription do not.
  *
  * @param {AsyncGenerator<Result>} results @param {AbortSignal} signal @param {(result: Result) => Result} take
  */
@@ -124,7 +124,8 @@ async function* shownOf(results, signal, take) {
 }
 
 /**
- * Sends an operation of a tab. Returns a single result, or an iterator of results to show one after the other, which GraphiQL ends by `return`.
+ * Sends an operation of a tab. Returns a single result, or an iterator of results to show one after the other. GraphiQL ends the iterator
+ * by calling `return`.
  *
  * @param {Params} params @param {string} token @param {Record<string, string>} headers
  * @param {(result: Result) => Result} take

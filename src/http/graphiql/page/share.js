@@ -1,8 +1,8 @@
 // @ts-check
-/* Links to an operation, and the same operation as code. No link and no code contains a token. */
+/* Creates links to an operation, and code that sends it. Neither links nor code contain a token. */
 
 /**
- * The operation to send. If the document has several, it has the name of the operation that GraphiQL has chosen.
+ * The operation to send. If the document has several operations, `operationName` is the one that is chosen in GraphiQL.
  *
  * @typedef {Params & { isStream: boolean }} Sent
  * @param {Written} written @param {string | null} chosen @returns {Sent}

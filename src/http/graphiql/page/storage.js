@@ -1,11 +1,11 @@
 // @ts-check
-/* The storage of the page between visits: tabs and the last operations, but never a header, and therefore no token, and no other secret. */
+/* Stores tabs and the last operations between visits. Never stores a header, and therefore no token, and no other secret. */
 
-/** GraphiQL's names of its tabs, and of the document and variables of the chosen tab. */
+/** The names under which GraphiQL stores its tabs, and the document and variables of the chosen tab. */
 const TABS = "graphiql:tabState";
 const CHOSEN = new Set(["graphiql:query", "graphiql:variables"]);
 
-/** The tabs without the texts of operations that take a secret. @param {string} state */
+/** The tabs, without the values in operations that take a secret. @param {string} state */
 function tabsToStore(state) {
   /** @type {{ tabs: { query: string | null, variables: string | null }[] }} */
   const { tabs, ...others } = JSON.parse(state);

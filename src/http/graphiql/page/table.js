@@ -1,5 +1,5 @@
 // @ts-check
-/* Shows the lists of objects in an answer as tables, which can be sorted. */
+/* Shows the lists of objects in a result as tables that can be sorted. */
 
 /**
  * @typedef {Record<string, any>} Row
@@ -7,7 +7,7 @@
  * @typedef {Map<string, unknown>} Cells the values of a row by the paths of their fields
  */
 
-/** Maximum rows of a table: more would make the page slow. */
+/** Maximum rows of a table. More rows would make the page slow. */
 const MAX_ROWS = 1_000;
 
 /** @param {any} value @returns {value is Row} */
@@ -22,7 +22,12 @@ function listsIn(value, path = []) {
   return isRow(value) ? Object.entries(value).flatMap(([key, each]) => listsIn(each, [...path, key])) : [];
 }
 
-/** The lists of the answer that is shown: of its data or, of a subscription, its events. @param {string} text @returns {FoundList[]} */
+/**
+ * The lists of the result that is shown: the lists in its data or, for a subscription, in its events.
+ *
+ * @param {string} text
+ * @returns {FoundList[]}
+ */
 function listsOf(text) {
   try {
     const { data, events } = JSON.parse(text);
@@ -32,7 +37,7 @@ function listsOf(text) {
   }
 }
 
-/** The values of a row: a nested object is a column for each of its fields. @param {Row} row @param {string} prefix @returns {Cells} */
+/** The values of a row. Each field of a nested object forms a column. @param {Row} row @param {string} prefix @returns {Cells} */
 function cellsOf(row, prefix = "") {
   /** @type {Cells} */
   const cells = new Map();
@@ -42,7 +47,7 @@ function cellsOf(row, prefix = "") {
   return cells;
 }
 
-/** The columns of a table. A null is no column of its own where other rows have an object. @param {Cells[]} cells */
+/** The columns of a table. A null does not form a column if other rows have an object there. @param {Cells[]} cells */
 function columnsOf(cells) {
   const names = [...new Set(cells.flatMap((each) => [...each.keys()]))];
   /** The paths of objects. */
@@ -52,7 +57,7 @@ function columnsOf(cells) {
   );
 }
 
-/** `a` and `a.b` of `a.b.c`. @param {string} name */
+/** The prefixes of a name: `a` and `a.b` for `a.b.c`. @param {string} name */
 const prefixesOf = (name) => [...name.matchAll(/\./g)].map(({ index }) => name.slice(0, index));
 
 /** The name and the value of an object that has these and nothing else, such as a parameter. @param {unknown} row */
@@ -76,7 +81,7 @@ function textOfCell(value) {
   return `${value}`;
 }
 
-/** Compares numbers by size and texts by their words and numbers. Rows without a value come last. @param {number} sign */
+/** Compares numbers by size, and strings by their words and numbers. Rows without a value come last. @param {number} sign */
 const inOrder =
   (/** @type {number} */ sign) => (/** @type {unknown} */ one, /** @type {unknown} */ other) => {
     const [first, second] = [one, other].map(textOfCell);
@@ -86,7 +91,7 @@ const inOrder =
   };
 
 /**
- * Adds a button to the answer, which shows its lists as tables.
+ * Adds a button that shows the lists of the result as tables.
  *
  * @param {Element} root of GraphiQL
  */
@@ -133,7 +138,7 @@ function showTables(root) {
       by.addEventListener("click", () => {
         sorting = { name: column, sign: column === name ? -sign : 1 };
         drawTable();
-        // The button that was pressed is gone with its table.
+        // The new button is focused, because the pressed button has disappeared with the previous table.
         const pressed = body.querySelectorAll("th button")[columns.indexOf(column)];
         if (pressed instanceof HTMLElement) pressed.focus();
       });

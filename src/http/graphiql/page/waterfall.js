@@ -1,7 +1,7 @@
 // @ts-check
 /* Shows the cost of an operation as a waterfall of its upstream requests. */
 
-/** Number of colors of rounds in page.css. Later rounds begin again with the first. */
+/** Number of colors of rounds in page.css. Later rounds start again with the first color. */
 const ROUND_COLORS = 6;
 
 const ESTIMATE =
@@ -62,7 +62,7 @@ function createExplainPanel({ isOpen, onToggle }) {
     const seen = body.getBoundingClientRect();
     tooltip.hidden = described === null || bottom <= seen.top || top >= seen.bottom;
     const { height, width } = tooltip.getBoundingClientRect();
-    // The details are placed beside the panel, so that the waterfall stays visible, or above the row if there is no room.
+    // The details are placed beside the panel, so that the waterfall stays visible. Without room there, they are placed above the row.
     const isBeside = left - width > MARGIN;
     const above = top - height > MARGIN ? top - height - 4 : bottom + 4;
     tooltip.style.left = `${isBeside ? left - width - MARGIN : MARGIN}px`;
@@ -81,7 +81,7 @@ function createExplainPanel({ isOpen, onToggle }) {
 
   const rows = () => [...body.querySelectorAll("li")];
 
-  /** Makes a row the one that the Tab key focuses. @param {HTMLElement | undefined} row */
+  /** Focuses a row, and makes it the only row that the Tab key reaches. @param {HTMLElement | undefined} row */
   const focus = (row) => {
     if (!row) return;
     for (const each of rows()) each.tabIndex = each === row ? 0 : -1;
@@ -100,7 +100,7 @@ function createExplainPanel({ isOpen, onToggle }) {
       return bar;
     });
     const time = element("span", { class: "time" }, isPlan ? plannedLabel(requests) : labelOf(requests));
-    // The label stands after the bars, before bars that end at the border, or on bars that leave no room.
+    // The label is placed after the bars. If the bars end at the border, it is placed before them, or on them if they leave no room.
     const last = Math.max(...requests.map(endOf)) / end;
     const isUpon = last > 0.8 && startMs / end < 0.4;
     time.classList.toggle("upon", isUpon);
