@@ -245,7 +245,7 @@ export function startStudy(
   applySteps(store, group, [[0, "created"]]);
   scheduleSteps(store, group, [[2, "running"]]);
   const timeOf = (index: number) =>
-    // They are created one after the other, as on real servers.
+    // The experiments of a batch are created one after the other (1 ms apart), as on real servers.
     group.createdAt + firstTrials + Math.floor(index / concurrency) * nextTrials + (index % concurrency);
   enqueue(
     store,

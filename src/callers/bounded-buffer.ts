@@ -22,8 +22,8 @@ const MAX_BLOCK_BYTES = 1024 * 1024;
 /**
  * A growing byte buffer with a limit. With `all`, it holds up to `size` bytes. With `last`, it discards old bytes, and holds at least the
  * last `size` bytes and at most twice as many. If there are several chunks, each is copied, because a chunk can be a small view of a large
- * buffer. The bytes are stored in blocks. A buffer that doubles its size would leave up to three times the bytes to the garbage collector,
- * uncharged.
+ * buffer. The bytes are stored in blocks, because a buffer that grows by doubling would leave up to three times its bytes to the garbage
+ * collector, and these would not be charged.
  */
 export class BoundedBuffer {
   /** Number of bytes that were added. `length`: number of bytes that the buffer holds. */

@@ -27,9 +27,9 @@ export function separateNames(schema: GraphQLSchema, { operation, fragments }: P
 }
 
 /**
- * Merges the errors of one failure into one error, no matter how many positions of the result are null because of it. Errors below the root
- * fields `separate` are not merged. The path of a merged error is the first of these positions. If there are several, `extensions.paths`
- * lists all of them.
+ * Merges the errors of one failure into one error, no matter how many positions of the result are null because of it. The merged error
+ * has the path of the first position. If there are several positions, `extensions.paths` lists all of them. Below the root fields
+ * in `separate`, only the errors of one list item are merged.
  */
 export function mergeErrors(
   { errors, data }: { readonly errors: readonly GraphQLError[]; readonly data?: unknown },

@@ -210,8 +210,8 @@ function createSendBufferBudget(maxBytes: number, callers: CallerRegistry) {
   return {
     total: () => quota.taken,
     /**
-     * Opens the account of a reader. The returned `count` counts buffered bytes until `close` is called. `abort` must disconnect the
-     * reader.
+     * Starts counting the buffered bytes of a reader. The returned `count` adds bytes, or subtracts if negative, until `close` is called.
+     * `abort` must disconnect the reader.
      */
     open: (caller: Caller, abort: () => void) => {
       const link = readers.add({ caller, abort, bytes: 0 });

@@ -11,7 +11,10 @@ export interface ClientName {
 /** Matches names that are counted unchanged. */
 const CLIENT_NAME = /^[\w@](?:[\w .@/:+-]{0,62}[\w+])?$/;
 
-/** The client of a request, from the headers that Apollo's or other clients send: `other` for an unusual name, null without a name. */
+/**
+ * Reads the name and version of the client from the headers that Apollo's or other clients send. Returns `other` for unusual values, and null
+ * if the client sends no name.
+ */
 export function clientOf(headers: IncomingHttpHeaders): ClientName | null {
   const prefix = "apollographql-client-name" in headers ? "apollographql" : "graphql";
   const { [`${prefix}-client-name`]: name, [`${prefix}-client-version`]: given = "unknown" } = headers;

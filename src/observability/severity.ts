@@ -1,4 +1,4 @@
-/** The levels of log lines, with the names that the log collectors of clouds expect. */
+/** Maps each log level to the severity name that the log collectors of cloud providers expect. */
 export const SEVERITIES: Readonly<Record<string, string>> = {
   trace: "DEBUG",
   debug: "DEBUG",

@@ -41,7 +41,7 @@ describe("the tool of a shipped operation", () => {
       },
       annotations: READS,
     });
-    // Sentences that agents need. None of them contains details that only matter to developers.
+    // Each description consists of whole sentences, without details that matter only to developers.
     for (const { description = "" } of tools) {
       expect(description).toMatch(/^[A-Z].*[.?]$/s);
       expect(description).not.toContain("upstream request");

@@ -15,8 +15,8 @@ export interface Block {
 export interface Page {
   readonly text: string;
   readonly blocks: readonly Block[];
-  /** The page in whose folder this page continues. */
-  readonly goesOnFrom: string | null;
+  /** The page whose project folder this page continues to use; null if the page depends on no other one. */
+  readonly continuesFrom: string | null;
 }
 
 /** Reads a page of Markdown, by its path in the repository. */
@@ -43,6 +43,6 @@ export function readPage(page: string): Page {
   return {
     text,
     blocks,
-    goesOnFrom: link ? new URL(link, new URL(page, "file:///")).pathname.slice(1) : null,
+    continuesFrom: link ? new URL(link, new URL(page, "file:///")).pathname.slice(1) : null,
   };
 }

@@ -64,7 +64,7 @@ test("a response key called __proto__ works like any other", async () => {
 });
 
 test.each([0, 0.1, 0.5])(
-  "lists with shared records match graphql-js with %d of addresses failing",
+  "lists with shared records match graphql-js at failure rate %d",
   async (share) => {
     // Without lists by ids: the gateway remembers for a while that the service rejected such a list.
     const ask = await startBoth(share, { UPSTREAM_PROFILE: "polyaxon-0.2" }, true);
@@ -80,7 +80,7 @@ test.each([0, 0.1, 0.5])(
 
 // Requests are not compared here: a failure cancels unnecessary requests, early or late.
 test.each([0, 0.1, 0.5])(
-  "responses with missing records match graphql-js with %d of addresses failing",
+  "responses with missing records match graphql-js at failure rate %d",
   async (share) => {
     const ask = await startBoth(share);
     await fc.assert(

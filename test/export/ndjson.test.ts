@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PROJECT, row, startExports } from "../support/exported.ts";
 
-test("runs as NDJSON are one object per line, with all columns", async () => {
+test("exports runs as NDJSON: one object with all columns per line", async () => {
   const { get, calls } = await startExports([
     row(1, { tags: ["a"], declarations: { lr: 0.1, act: "=x" }, last_metric: { loss: "NaN" } }),
     row(2, { tags: null, declarations: { layers: [64, 32] }, last_metric: { loss: 0.5 } }),

@@ -31,7 +31,7 @@ interface GraphQLOperation {
   readonly whole: object;
   readonly part: object;
   readonly nothing: object;
-  /** The data if 404 at the route means that the parent does not exist. */
+  /** The expected data if 404 on the route means that the parent does not exist. Absent where 404 has another meaning. */
   readonly missing?: object;
 }
 

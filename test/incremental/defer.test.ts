@@ -157,7 +157,7 @@ test("result keys named like inherited object properties do not expose them", as
   expect(Object.fromEntries).toBeTypeOf("function");
 });
 
-test("a deferred fragment of a mutation's payload is read after the command", async () => {
+test("a deferred fragment of a payload is read after the write", async () => {
   const upstream = await startBuilt();
   const { url } = await startGateway({ upstream });
   const query = `mutation { stopExperiment(id: "ada.mnist.3", force: true) {

@@ -2,8 +2,8 @@ import { pageOf } from "../support/fake.ts";
 import { RELEASE_04, startBefore } from "../support/gateway.ts";
 
 /**
- * Starts a gateway in front of a server of release 0.4 whose lists all have these rows, paged by offset. `filters` returns the filters that
- * the server has received. Every record is the given record, or is not found.
+ * Starts a gateway in front of a server of release 0.4. Every list of the server contains `rows`, paged by offset. Every request for a single
+ * record returns `record`, or 404 if none is given. `filters` returns the `query` parameters that the server has received.
  */
 export async function startRows(
   rows: readonly object[],

@@ -196,7 +196,7 @@ test("filtered runs pushed off the page are reported DISPLACED, and can reappear
   ]);
 });
 
-test("without a filter, runs pushed off the page are free and unreported", async () => {
+test("without a filter, a run pushed off the page is not reported", async () => {
   const runs = experiments(3);
   const { next, reach, requests } = await watchRuns(runs, { first: 2 });
   const list = "GET ada/mnist/experiments?limit=2";

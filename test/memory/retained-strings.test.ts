@@ -162,7 +162,7 @@ test.each(KINDS)(
       CACHE_TTL_MS: "60000",
     });
     onTestFinished(stop);
-    // Verifies the token of `post`.
+    // The service accepts the token, so its caller counts as verified.
     await postTo({ query: '{ experiment(id: "ada.mnist.1") { status } }' }, "t0ken").then((each) =>
       each.text(),
     );

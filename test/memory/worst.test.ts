@@ -125,7 +125,7 @@ test("with the deployment heap, survives long documents and variables from unver
   expect(await Promise.all(numbers(100).map((token) => ask(token, body)))).not.toContain(0);
   const greet = async (token: number) => {
     const { socket } = await openSocket({ url }, { token: `${token}`, byHeader: true }, false);
-    // Messages of other types are closed with 4400 at this length.
+    // Only `subscribe` messages may be this long. A longer message of any other type closes the socket with 4400.
     const payload = `{"query":"{ viewer { username } }","variables":{"many":${many}}}`;
     socket.send(`{"type":"connection_init"}`);
     await once(socket, "message");

@@ -122,7 +122,7 @@ describe("MAX_UPSTREAM_BYTES also covers request input before execution:", () =>
     expect(answers.map(firstCodeOf)).toEqual(["ok", "ok", "ok", "REQUEST_LIMIT_EXCEEDED"]);
   });
 
-  test("variables of a WebSocket operation, whose id is limited as well", async () => {
+  test("variables of a WebSocket operation", async () => {
     const { url, service } = await start();
     const client = clientOf(url, { authorization: "token t0ken" });
     const asked = client.iterate({ query: events, variables: { many } }).next();

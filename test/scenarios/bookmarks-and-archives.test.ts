@@ -54,7 +54,7 @@ describe("bookmarks and archives", () => {
     },
   );
 
-  test("contain projects, and archived ones leave the list of projects", async () => {
+  test("contain projects, and the list of projects omits archived projects", async () => {
     const { ask, calls } = await startProfile();
     const names = (...nodes: string[]) => ({ nodes: nodes.map((uniqueName) => ({ uniqueName })) });
     const fields = "nodes { ... on Project { uniqueName } }";

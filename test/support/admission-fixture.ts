@@ -18,7 +18,7 @@ export interface Who {
   readonly byHeader?: true;
 }
 
-/** `in`, or the HTTP status or close code of a caller that gets no permit. */
+/** How a request ended: `in` if the caller got a permit, otherwise the HTTP status or WebSocket close code of the refusal. */
 export type Outcome = "in" | number;
 
 /** The service accepts no token with this prefix. */

@@ -20,8 +20,8 @@ export async function startDemoService(options: DemoOptions = {}) {
 }
 
 /**
- * Starts a gateway in front of a new demo, signed in as ada. `calls` returns the requests that the demo has received since the last call of
- * `calls`.
+ * Starts a new demo, and a gateway in front of it that sends the token of the user ada. `calls` returns the requests that the demo has
+ * received since `calls` was last called.
  */
 export async function startDemoGateway(
   options: DemoOptions & Omit<GatewayOptions, "upstream" | "token"> = {},

@@ -16,5 +16,5 @@ export interface Listed {
 
 /** The list at a path of a result: `project.experiments`. */
 export const listIn = ({ data }: Answer<unknown>, at: string): Listed =>
-  // Safe: the operation selects it.
+  // Safe: the operation selects a list at this path.
   at.split(".").reduce<unknown>((value, key) => Reflect.get(Object(value), key), data) as Listed;

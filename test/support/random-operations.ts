@@ -79,7 +79,7 @@ export const listOperation = ({ leftOut, depth }: Omit<Material, "roots">): fc.A
 
 export const VARIABLES = { yes: true, no: false };
 
-/** Removes the gateway's address from URLs, because its port differs. */
+/** Removes the gateway's address from URLs, because each gateway listens on a different port. */
 export const withoutPorts = (data: object): unknown =>
   JSON.parse(JSON.stringify(data).replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, ""));
 

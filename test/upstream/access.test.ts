@@ -258,7 +258,7 @@ describe("incompatible settings", () => {
     ]);
   });
 
-  test("are reported with OpenSSL's reason when it does not accept them", async () => {
+  test("are reported with OpenSSL's reason when OpenSSL rejects them", async () => {
     // TLS does not support keys of this kind, X25519, in certificates.
     const { cert, key } = writeFiles(USELESS);
     const [fault] = issuesOf({ ...HTTPS, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key });

@@ -48,7 +48,7 @@ export type Planner = (
   operation: OperationDefinitionNode,
   /** Receives the number of heap bytes by which the plan has grown. */
   onCompiled: (bytes: number) => void,
-  /** Whether errors suggest no names of the schema. */
+  /** Whether error messages leave out suggestions of schema names ("Did you mean …?"). */
   hideSuggestions: boolean,
 ) => Plan;
 

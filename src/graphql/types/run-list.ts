@@ -48,7 +48,10 @@ export const runLists: ReadonlyMap<string, RunListKind> = new Map(
     .map((list) => [list.target.kind.name.replaceAll(/(?!^)[A-Z]/g, "_$&").toUpperCase(), list]),
 );
 
-/** The list of a kind of run, by the name of the kind or its name in `RunKind`. Throws for a kind that is not listed. */
+/**
+ * Returns the list of runs of one kind. `name` is the name of the kind (`BuildJob`) or its value in `RunKind` (`BUILD_JOB`). Throws if there
+ * is no list for it.
+ */
 export function runListOf(name: string): RunListKind {
   const list = runLists.get(name) ?? [...runLists.values()].find(({ target }) => target.kind.name === name);
   if (!list) throw new TypeError(`expected a kind of run with lists, got ${name}`);

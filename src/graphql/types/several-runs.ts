@@ -145,7 +145,7 @@ async function sendToEach(
   return Promise.all(
     named.map(async (each, index) => ({
       requestedId: ids[index] ?? "",
-      // Safe: each has a result.
+      // Safe: each run has a result.
       result: (await results.get(each)) as CommandResult,
     })),
   );

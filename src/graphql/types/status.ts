@@ -67,7 +67,7 @@ export function enumValueOf<Name extends string>(
   raw: string,
 ): Name | "OTHER" {
   const name = raw.length > MAX_NAME_LENGTH ? "OTHER" : raw.toUpperCase();
-  // Safe: it is a key of the table.
+  // Safe: the name is a key of the table.
   return Object.hasOwn(table, name) ? (name as Name) : "OTHER";
 }
 

@@ -83,7 +83,7 @@ const BOOKMARKABLE = new Map<string, BookmarkableKind>([
     const { many, optional: { bookmarked, archived } = {} } = kind.run;
     const toNode = (row: RunnableRecord) =>
       toResource(kind, { ...projectAddress(row.project), id: `${row.id}` }, row);
-    // Safe: each list is read with rows of its own kind.
+    // Safe: `toNode` receives only rows from the lists of its own kind.
     return bookmarked && archived ? [[name, { many, bookmarked, archived, toNode } as BookmarkableKind]] : [];
   }),
   ["PROJECT", projects as BookmarkableKind],

@@ -40,7 +40,7 @@ async function openYoga() {
     plugins: [
       {
         onRequestParse: ({ setRequestParser }) => setRequestParser(() => ({ query: "" })),
-        // Safe: it is the context that is passed to `fetch` below. Yoga encodes its `result` unchanged.
+        // Safe: the context is the one that is passed to `fetch` below. Yoga encodes its `result` unchanged.
         onParams: ({ setParamsHandler, context }) =>
           setParamsHandler(() => (context as unknown as { readonly result: never }).result),
       },

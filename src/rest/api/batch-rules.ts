@@ -61,7 +61,7 @@ export function byIds<R extends { readonly id: number }>(
         ...(size && { [size]: `${maxReads}` }),
       },
       find: (answer) => {
-        // Safe: it is the response of the list.
+        // Safe: the value is the response of the list endpoint.
         const { results } = answer as Page<R>;
         const found = new Map(results.map((record) => [`${record.id}`, record]));
         return ({ at }) => found.get(at.id);

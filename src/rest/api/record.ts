@@ -148,7 +148,7 @@ function valueBelow(values: ByName, name: string, level: number, left: { charact
   return undefined;
 }
 
-/** An object whose values are listed. */
+/** An object that `entriesOf` is currently walking through. */
 interface OpenObject {
   readonly values: ByName;
   readonly keys: readonly string[];

@@ -122,7 +122,7 @@ const cutPages = new WeakMap<readonly unknown[], readonly unknown[]>();
 
 /** The first rows of a page. All readers of the same page receive the same array. */
 function firstRows<Item>(all: readonly Item[], count: number): readonly Item[] {
-  // Safe: they are rows of the same page.
+  // Safe: `cutPages` maps each page to the first rows of that same page.
   const cut = cutPages.get(all) as readonly Item[] | undefined;
   if (cut?.length === count) return cut;
   const rows = all.slice(0, count);

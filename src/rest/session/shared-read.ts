@@ -216,13 +216,13 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
 
   dispatch(): void {
     this.#isPending = false;
-    // Safe: before the answer.
+    // Safe: the first subscriber is known until the response arrives.
     void this.#send((this.#opener as Read).context);
   }
 
   refuse(error: unknown): void {
     this.#isPending = false;
-    // Safe: before the answer.
+    // Safe: the first subscriber is known until the response arrives.
     const { requester, context } = this.#opener as Read;
     context.shared?.remove(this, isCallerSide(error) || mayServeStale(error));
     context.shared?.endAfter(error);

@@ -114,7 +114,7 @@ export function startOfLastTie(rows: readonly unknown[], keys: SortKeys): number
 
 /** Sorts the rows of each tie by their ids. Returns the same rows if there is no tie. */
 export function sortTies<Item>(rows: readonly Item[], keys: SortKeys): readonly Item[] {
-  // Safe: they are the same rows.
+  // Safe: the sorted rows are the rows that were given.
   return tiesOf(rows, keys).sorted() as readonly Item[];
 }
 

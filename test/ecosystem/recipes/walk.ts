@@ -94,11 +94,11 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
 
 /** The blocks of a page after those that prepare its folder. */
 function blocksTo(path: string): readonly Block[] {
-  const { goesOnFrom, blocks } = readPage(path);
-  if (goesOnFrom === null) return blocks;
+  const { continuesFrom, blocks } = readPage(path);
+  if (continuesFrom === null) return blocks;
   const own = new Set(blocks.map(({ text }) => text));
   return [
-    ...blocksTo(goesOnFrom)
+    ...blocksTo(continuesFrom)
       .filter(isPreparation)
       .filter(({ text }) => !own.has(text)),
     ...blocks,
