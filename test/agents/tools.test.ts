@@ -66,14 +66,18 @@ describe("the tool of a shipped operation", () => {
       result: {
         errors: [
           {
-            message: 'Variable "$id" of required type "ID!" was not provided.',
+            message: "id: expected a value of the type ID!, got none",
             extensions: { code: "BAD_USER_INPUT" },
           },
         ],
       },
     });
     expect((await use("RunLog", { id: "x", lines: 1.5 })).text).toContain(
-      "got invalid value 1.5; Int cannot represent",
+      '"lines: got invalid value 1.5; Int cannot represent',
+    );
+    const filter = { createdAt: 7, statuses: ["failed"] };
+    expect((await use("FindExperiments", { project: "ada.mnist", filter })).text).toContain(
+      '"filter.statuses[0]: got invalid value; Value \\"failed\\" does not exist in',
     );
     expect((await use("graphql_query", { variables: {} })).text).toContain("query");
     expect((await use("graphql_query", { query: "{ __typename }", id: 7 })).text).toContain("id");

@@ -221,7 +221,7 @@ const REFUSED: readonly (readonly [profile: string, kind: string, input: object,
     "polyaxon-0.2",
     "Experiment",
     { specificationText: "kind: experiment\nrun:\n  cmd: [x" },
-    "input.specificationText: expected YAML, got a syntax error at line 3, column 10",
+    "input.specificationText: expected YAML, got a syntax error at line 3, column 10 (BAD_INDENT)",
   ],
   [
     "polyaxon-0.4",

@@ -9,13 +9,15 @@ import {
 
 /**
  * Rewrites an error message so that it begins with the argument of the tool (`project: expected …`) instead of the argument of the field
- * (`id: expected …`). An argument that is not a variable of the document keeps its name.
+ * (`id: expected …`). An argument that is not a variable of the document keeps its name. Messages about variables name the argument as well.
  */
 export function withToolArgument(
   error: GraphQLFormattedError,
   document: DocumentNode,
 ): GraphQLFormattedError {
-  const { message, path = [] } = error;
+  const { path = [] } = error;
+  const message = withoutVariable(error.message);
+  if (message !== error.message) return { ...error, message };
   const [, name, after = ""] = /^(\w+)(?=[.[:])(.*)$/s.exec(message) ?? [];
   const argument = fieldAt(document, path)?.arguments?.find((each) => each.name.value === name);
   if (!argument) return error;
@@ -27,6 +29,19 @@ export function withToolArgument(
     rest = rest.slice(all.length);
   }
   return value?.kind === Kind.VARIABLE ? { ...error, message: value.name.value + rest } : error;
+}
+
+/** Rewrites a message about the value of a variable so that it begins with the name of the variable, or with the path of the value in it. */
+function withoutVariable(message: string): string {
+  const [, missing, type] =
+    /^Variable "\$(\w+)" of required type "([^"]+)" was not provided\.$/.exec(message) ?? [];
+  if (missing !== undefined) return `${missing}: expected a value of the type ${type}, got none`;
+  const [, name, reason = ""] = /^Variable "\$(\w+)" (got invalid value.*)$/s.exec(message) ?? [];
+  if (name === undefined) return message;
+  const [found = "", path] = /^[^;]* at "([^"]+)"(?=; )/.exec(reason) ?? [];
+  return path === undefined
+    ? `${name}: ${reason}`
+    : `${path}: ${found.slice(0, found.lastIndexOf(" at "))}${reason.slice(found.length)}`;
 }
 
 /** The field of the document that produces a path of the result. */

@@ -169,13 +169,17 @@ function* rootOf(content: string): Steps<unknown> {
   if (!document || others.length > 0)
     throw new SyntaxError(`expected one document, got ${document ? "several" : "none"}`);
   const [error] = document.errors;
-  if (error) throw invalidAt(content, error.pos[0]);
+  if (error) throw invalidAt(content, error.pos[0], error.code);
   return document.contents;
 }
 
-/** The error of invalid YAML at an offset. The message does not quote the YAML, which may contain secrets. */
-function invalidAt(content: string, offset: number): SyntaxError {
-  return new SyntaxError(`expected YAML, got a syntax error at ${positionIn(content, offset)}`);
+/**
+ * The error of invalid YAML at an offset, with the code of the library, such as `BAD_INDENT`. The message does not quote the YAML, which may
+ * contain secrets.
+ */
+function invalidAt(content: string, offset: number, code: string | null = null): SyntaxError {
+  const reason = code === null ? "" : ` (${code})`;
+  return new SyntaxError(`expected YAML, got a syntax error at ${positionIn(content, offset)}${reason}`);
 }
 
 function positionIn(content: string, offset: number): string {
