@@ -25,7 +25,7 @@ export interface Running {
   readonly ended: Promise<number | null>;
 }
 
-/** All load has one token, so its limits are as high as those of the gateway. */
+/** Raises the limits per token, because all load has one token. */
 const ONE_TOKEN = { MAX_OPERATIONS_PER_TOKEN: "256", UPSTREAM_CONNECTIONS_PER_TOKEN: "128" };
 
 /** The core of the gateway. The load and the service use the other cores. Null: all share the cores. */

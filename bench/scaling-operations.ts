@@ -58,7 +58,7 @@ const STOP = operation(
   PAGE.variables,
 );
 
-/** The measured operations, beginning with the two operations of a dashboard. */
+/** The measured operations. The first two are those of a dashboard. */
 export const operationsOf = async (url: string): Promise<readonly [Sized, Sized, ...Sized[]]> => [
   { title: "page of a run", operation: PAGE, objects: 1 },
   { title: "list of 50 runs", operation: list(50), objects: 50 },

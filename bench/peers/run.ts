@@ -66,7 +66,7 @@ async function compareAnswers(
   return answers;
 }
 
-/** CPU milliseconds of each contestant by operation and round. The first round warms up and does not count. */
+/** Returns the CPU milliseconds of each contestant by operation and round. The first round is a warm-up and does not count. */
 async function measureRounds(
   contestants: readonly Started[],
   operations: readonly Operation[],

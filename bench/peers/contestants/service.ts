@@ -29,7 +29,6 @@ export const getBy =
     return (await body.json()) as Body;
   };
 
-/** Reads one record. */
 export const get = getBy(cached(new Pool(SERVICE, { connections: 64 })));
 
 /** The path of a project's lists, from a reference such as `root.quick-start`. */
