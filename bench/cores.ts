@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 
 /**
- * Moves this process, and those that it forks, to all cores but the first, which is left to what is measured. Returns that
- * core as `taskset` takes it; null where `taskset` or a second core is missing.
+ * Pins this process and its children to every core but the first, which stays free for the measured server. Returns the first core as an
+ * argument of `taskset`, or null if `taskset` or a second core is missing.
  */
 export function leaveFirstCore(): string | null {
   const last = availableParallelism() - 1;
@@ -16,7 +16,7 @@ export function leaveFirstCore(): string | null {
   }
 }
 
-/** The command on this core; as it is where there is none. */
+/** Prefixes a command with `taskset` to run it on the core. With null, the command stays as it is. */
 export function onCore(
   core: string | null,
   command: readonly string[],

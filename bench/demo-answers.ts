@@ -3,10 +3,10 @@ import { startDemo } from "../demo/service.ts";
 const demo = await startDemo();
 const known = new Map<string, Promise<{ status: number; body: Buffer }>>();
 
-/** The token that is good for the demo. */
+/** A valid token of the demo. */
 export const token = demo.users[0]?.token ?? "";
 
-/** The demo's answer at a path: asked for once, from memory from then on. */
+/** Returns the demo's response at a path. Only the first call sends a request; later calls return the response from memory. */
 export function answerOf(path: string): Promise<{ status: number; body: Buffer }> {
   const answer = known.get(path) ?? look(path);
   known.set(path, answer);

@@ -3,8 +3,8 @@ import { Pool } from "undici";
 import type { Target } from "./fire.ts";
 
 /**
- * Keeps a number of operations of one token in flight, in a process of its own; one that is rejected is retried a moment
- * later. Its parent sends the target, then anything to hear what came of them: how often each status and code.
+ * Keeps `WIDTH` operations of one token in flight, in its own process. A failed operation is sent again after `MOMENT_MS`. The parent's
+ * first message is the target. On its second message, this process replies with the number of responses by status and code.
  */
 const WIDTH = 250;
 const MOMENT_MS = 50;

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { answerOf, token } from "./demo-answers.ts";
 
-/** The demo's answers from memory, each of them a few milliseconds later, to every token. */
+/** Delay of each response in milliseconds. The service sends the demo's responses from memory and accepts every token. */
 const LATENCY_MS = 5;
 
 const server = createServer(async ({ url = "" }, response) => {
@@ -13,7 +13,7 @@ const server = createServer(async ({ url = "" }, response) => {
 });
 
 server.listen(0, "127.0.0.1", () => {
-  // A server that listens on TCP has an address of this form.
+  // Safe: a server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;
   process.send?.({ url: `http://127.0.0.1:${port}`, token });
 });

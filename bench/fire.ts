@@ -12,11 +12,11 @@ export interface Target {
 type Outcome = "good" | "errors" | "refused" | "failed";
 
 export interface Fired {
-  /** Milliseconds of the good ones, in order of size. */
+  /** Latencies of the good requests in milliseconds, sorted. */
   readonly times: readonly number[];
   readonly counts: Readonly<Record<Outcome, number>>;
   readonly seconds: number;
-  /** The good ones of each second. */
+  /** Number of good requests in each second. */
   readonly bySecond: readonly number[];
 }
 
@@ -59,7 +59,7 @@ function createTally() {
   };
 }
 
-/** Runs callers, each of which sends its next request as soon as it has a response, until `until` is fulfilled. */
+/** Runs `width` callers until the promise `until` is fulfilled. Each caller sends its next request as soon as it has a response. */
 export async function fireAtWidth(target: Target, width: number, until: Promise<unknown>): Promise<Fired> {
   const pool = new Pool(target.url, { connections: width });
   const tally = createTally();
@@ -70,7 +70,7 @@ export async function fireAtWidth(target: Target, width: number, until: Promise<
       const began = performance.now();
       const outcome = await fireOne(pool, target);
       tally.add(outcome, performance.now() - began);
-      // Nobody is there any more: not asked again in a hurry.
+      // Pauses after a failure, so that callers do not retry in a busy loop.
       if (outcome !== "good") await sleep(20);
     }
   });
@@ -81,13 +81,13 @@ export async function fireAtWidth(target: Target, width: number, until: Promise<
 }
 
 export interface Overload {
-  /** The responses within the time of the overload. */
+  /** Requests that completed during the overload. */
   readonly within: Fired;
-  /** Requests that were begun a second. */
+  /** Number of requests started per second. */
   readonly offered: number;
 }
 
-/** Requests that fall in whether or not earlier ones were answered, for some seconds. */
+/** Sends requests at a fixed rate, whether or not earlier ones have completed. */
 export async function fireAtRate(target: Target, perSecond: number, seconds: number): Promise<Overload> {
   const pool = new Pool(target.url, { connections: 4_000, headersTimeout: 35_000 });
   const tally = createTally();
@@ -107,7 +107,7 @@ export async function fireAtRate(target: Target, perSecond: number, seconds: num
     await sleep(1);
   }
   const within = tally.sum();
-  // The callers of an overloaded service give up.
+  // Cancels the requests in flight, as impatient callers would.
   await pool.destroy();
   await Promise.all(running);
   return { within, offered: begun / within.seconds };

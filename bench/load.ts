@@ -15,7 +15,7 @@ import { FILES, round, row, say, seconds, targetOf } from "./sheet.ts";
 const WIDTHS = [1, 32];
 const SECONDS = 3;
 
-/** Requests a second and times, operation by operation. */
+/** Measures the throughput and latencies of each operation. */
 async function measureOperations(gateway: Running, service: Service): Promise<string[]> {
   const rows: string[] = [];
   for (const [name, file] of Object.entries(FILES)) {
@@ -40,7 +40,7 @@ async function measureOperations(gateway: Running, service: Service): Promise<st
   return rows;
 }
 
-/** Whether a log that is streamed comes to its end. */
+/** Returns whether a streamed log arrives complete. */
 async function readLog({ url }: Running, { token }: Service): Promise<boolean> {
   try {
     const response = await fetch(`${url}/downloads/Sm9iOmFkYS9tbmlzdC8y/logs`, {
@@ -68,13 +68,13 @@ async function measureDrain(service: Service): Promise<string[]> {
   return [
     row("requests answered", counts.good),
     row("requests in flight that failed", counts.failed + counts.errors),
-    row("log streams that came to their end", `${whole} of 20`),
+    row("complete log streams", `${whole} of 20`),
     row("exit code", code ?? "none"),
-    row("from SIGTERM to the exit (the streams take 4 s in all)", `${round(took)} ms`),
+    row("time from SIGTERM to exit (a log stream takes 4 s)", `${round(took)} ms`),
   ];
 }
 
-/** Start to ready, a few times. */
+/** Measures the time from start to readiness, in five runs. */
 async function measureStart(service: Service): Promise<string[]> {
   const times: number[] = [];
   for (let run = 0; run < 5; run++) {
@@ -86,7 +86,7 @@ async function measureStart(service: Service): Promise<string[]> {
   return [row("fastest, median, slowest", `${[fastest, median, slowest].map(round).join(", ")} ms`)];
 }
 
-/** `SERVICE_OVERLOADED: 12`, for each code that operations had so far. */
+/** Lists the codes of all operations so far with their counts, such as `SERVICE_OVERLOADED: 12`. */
 async function codesOf(gateway: Running): Promise<string> {
   const text = await metricsOf(gateway);
   const counted = [...text.matchAll(/^rungraph_operations_total\{type="query",code="(\w+)"\} (\d+)$/gm)];
@@ -109,29 +109,29 @@ service.stop();
 
 writeResults(
   "load",
-  `${conditions()} The gateway is one process, at its default
-settings but for those that share out between tokens, since all load comes with one. It has a core of its own. The service answers from memory.
+  `${conditions()} The gateway is one process on a core of its own, at its
+default settings except the limits per token, because all load has one token. The service responds from memory.
 
 ### Operations
 
-${SECONDS} s each, after a warm-up; every connection asks again as soon as it has its answer. Times in ms.
+${SECONDS} s each, after a warm-up. Each connection sends its next request as soon as it has a response. Times in ms.
 
-| Operation | Connections | Requests a second | p50 | p99 | Not good |
+| Operation | Connections | Requests per second | p50 | p99 | Errors |
 |---|---|---|---|---|---|
 ${operations.join("\n")}
 
-Codes of these operations: ${codes}. An operation of many exchanges is refused where too many of them wait.
+Codes of these operations: ${codes}. An operation with many upstream requests is rejected if too many of them are queued.
 
-| Five times too many callers | |
+| Five times the capacity | |
 |---|---|
 ${overload.join("\n")}
 | **SIGTERM with 32 connections and 20 open log streams** | |
 ${drain.join("\n")}
-| **Start to the first \`/readyz\` that is 200** | |
+| **Time from start to the first 200 of \`/readyz\`** | |
 ${start.join("\n")}
 | **Different documents** | |
 ${memory.join("\n")}
 
-What is not answered waits to be accepted, until its caller gives up; then it costs the service nothing.
-Gateway, service and load share the cores: on a machine with two, the load takes the time that would answer it.`,
+A request without a response waits to be accepted until its caller disconnects, and causes no upstream request.
+The service and the load share the other cores. On a machine with two cores, the load takes CPU time from the service.`,
 );

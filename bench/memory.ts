@@ -10,10 +10,10 @@ async function memoryOf(gateway: Running): Promise<{ resident: number; heap: num
 
 const CALLERS = 16;
 const DOCUMENTS = 200_000;
-/** After how many documents the memory is looked at. */
+/** Number of documents between two measurements. */
 const STEP = 50_000;
 
-/** Documents that are all different, with the gateway's memory now and then. */
+/** Sends documents that are all different, and measures the gateway's memory after every `STEP` of them. */
 export async function measureMemory(service: Service): Promise<string[]> {
   const gateway = await startGateway(service);
   const pool = new Pool(gateway.url, { connections: CALLERS });

@@ -19,19 +19,19 @@ export async function startService(): Promise<Service> {
 
 export interface Running {
   readonly url: string;
-  /** From its start to the first `/readyz` that is 200, in milliseconds. */
+  /** Time from start to the first 200 of `/readyz`, in milliseconds. */
   readonly readyMs: number;
   readonly child: ChildProcess;
   readonly ended: Promise<number | null>;
 }
 
-/** All load comes with one token, which may take everything. */
+/** Raises the limits per token, because all load has one token. */
 const ONE_TOKEN = { MAX_OPERATIONS_PER_TOKEN: "256", UPSTREAM_CONNECTIONS_PER_TOKEN: "128" };
 
-/** The first core is the gateway's; load and service take the others. */
+/** The core of the gateway. The load and the service use the other cores. Null: all share the cores. */
 const core = leaveFirstCore();
 
-/** The built gateway as a process of its own in front of the service, as `npm start` starts it. */
+/** Starts the built gateway in its own process, as `npm start` does, and waits until it is ready. */
 export async function startGateway(
   service: Service,
   env: Readonly<Record<string, string>> = ONE_TOKEN,
@@ -60,7 +60,7 @@ export async function stopGateway({ child, ended }: Running): Promise<void> {
   await ended;
 }
 
-/** The values of `/metrics`. */
+/** Reads `/metrics`. */
 export const metricsOf = async ({ url }: Running): Promise<string> => (await fetch(`${url}/metrics`)).text();
 
 const isReady = (url: string): Promise<boolean> =>

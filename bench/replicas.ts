@@ -9,8 +9,8 @@ import { conditions, writeResults } from "./results.ts";
 import { row, say } from "./sheet.ts";
 
 /*
- * Measures the upstream requests per minute that sixteen subscribers of one token cause behind four replicas, by how a balancer chooses the
- * replica. Four subscribers watch each of four runs, which change every second.
+ * Measures how many upstream requests four replicas send per minute for sixteen subscribers of one token, by balancing method. Four
+ * subscribers watch each of four runs. The runs change every second.
  */
 
 const REPLICAS = 4;
@@ -20,7 +20,7 @@ const SECONDS = Number(process.env["REPLICAS_SECONDS"] ?? 60);
 const TOKEN = "token solo";
 const QUERY = "subscription ($id: ID!) { runUpdated(id: $id) { run { uniqueName status updatedAt } } }";
 
-/** A service that counts its requests. */
+/** Starts a service that counts its requests. */
 async function startCounting() {
   let requests = 0;
   const server = createServer((incoming, response) => {
@@ -39,12 +39,12 @@ async function startCounting() {
     response.end(JSON.stringify(id ? record(id) : { count: results.length, next: null, results }));
   });
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  // A server that listens on a port has an address of this kind.
+  // Safe: a server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, token: "", requests: () => requests, stop: () => server.close() };
 }
 
-/** Subscribes to a run, and calls back for each event. Returns a function that ends it. */
+/** Subscribes to a run and calls `onEvent` for each event. Returns a function that ends the subscription. */
 type Watch = (url: string, id: string, onEvent: () => void) => () => void;
 
 const byEventStream: Watch = (url, id, onEvent) => {
@@ -79,7 +79,7 @@ const byWebSocket: Watch = (url, id, onEvent) => {
   return () => void client.dispose();
 };
 
-/** Upstream requests in a minute. Throws unless every subscriber gets events. */
+/** Returns the upstream requests per minute. Throws unless every subscriber gets an event. */
 async function measure(
   balancer: BalancerName,
   watch: Watch,
@@ -111,7 +111,8 @@ async function measure(
   await stop();
   await Promise.all(replicas.map(stopGateway));
   service.stop();
-  if (events.includes(0)) throw new Error(`${balancer}: a subscriber has got nothing: ${events.join(", ")}`);
+  if (events.includes(0))
+    throw new Error(`${balancer}: expected events for every subscriber, got ${events.join(", ")}`);
   return Math.round((requests * 60) / SECONDS);
 }
 

@@ -3,10 +3,10 @@ import { cpus, loadavg, release, totalmem } from "node:os";
 
 const RESULTS = new URL("RESULTS.md", import.meta.url);
 
-/** `<!-- measured: peers -->` to `<!-- end -->`, with what lies between them. */
+/** Matches a section of RESULTS.md, from `<!-- measured: peers -->` to `<!-- end -->`. */
 const section = (name: string) => new RegExp(`(<!-- measured: ${name} -->\n)([^]*?)(<!-- end -->)`);
 
-/** The results of a section of RESULTS.md. */
+/** Returns the results in a section of RESULTS.md. */
 export function readResults(name: string): string {
   const text = section(name).exec(readFileSync(RESULTS, "utf8"))?.[2];
   if (text === undefined) throw new Error(`RESULTS.md: expected a section ${name}`);
@@ -29,7 +29,7 @@ export function writeResults(name: string, results: string): void {
 const loadNow = () => loadavg()[0]?.toFixed(1);
 const loadBefore = loadNow();
 
-/** One line about when and on what machine a section was measured. */
+/** One line with the date, the machine and its load. */
 export function conditions(): string {
   const [processor] = cpus();
   const machine = `${process.platform} ${release()}, Node ${process.version}, ${cpus().length} cores (${processor?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB`;

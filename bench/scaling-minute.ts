@@ -3,27 +3,24 @@ import { send, authorizationOf } from "./peers/load.ts";
 import { bodyOf, type Operation } from "./peers/operations.ts";
 import { cpuMs, type Started, type StaticService } from "./peers/processes.ts";
 
-/** Requests of one user that the service serves within a minute. */
+/** Maximum number of requests per user and minute that the service serves. */
 export const SERVED_PER_MINUTE = 120;
-/** How often a dashboard sends its two operations, in seconds. */
+/** Interval in which a dashboard sends its two operations, in seconds. */
 export const REFRESH_SECONDS = 10;
 
 const MINUTE_MS = 60_000;
 
 export interface Minute {
   readonly operations: number;
-  /** Answers with an error. */
+  /** Operations whose response has another status than 200, or errors. */
   readonly failed: number;
-  /** Upstream requests that reached the service, and how many of them it refused with 429. */
+  /** Upstream requests that reached the service, and those of them that it rejected with 429. */
   readonly requests: number;
   readonly throttled: number;
   readonly cpuMs: number;
 }
 
-/**
- * A minute of dashboards in front of a service with its throttle: users with several dashboards each, which do not
- * begin at the same time.
- */
+/** Runs dashboards for a minute in front of a service that throttles each user. Their starts are spread over one refresh interval. */
 export async function measureMinute(
   started: Started,
   service: StaticService,

@@ -1,7 +1,7 @@
 import { send, authorizationOf } from "./peers/load.ts";
 import { operation, type Operation, PAGE } from "./peers/operations.ts";
 
-/** An operation, and the number of objects of the upstream service in its response. */
+/** An operation and the number of upstream objects in its response. */
 export interface Sized {
   readonly title: string;
   readonly operation: Operation;
@@ -25,7 +25,7 @@ const list = (first: number): Operation =>
 const PAGE_LENGTH = 500;
 const PAGES = 10;
 
-/** Ten pages of a list in one operation, by the cursors of this gateway. */
+/** Ten pages of a list in one operation. The cursors come from the measured gateway, because versions can differ in their cursors. */
 async function pages(url: string): Promise<Operation> {
   const starts: (string | undefined)[] = [undefined];
   while (starts.length < PAGES) {
@@ -58,7 +58,7 @@ const STOP = operation(
   PAGE.variables,
 );
 
-/** The measured operations, beginning with the two operations of a dashboard. */
+/** The measured operations. The first two are those of a dashboard. */
 export const operationsOf = async (url: string): Promise<readonly [Sized, Sized, ...Sized[]]> => [
   { title: "page of a run", operation: PAGE, objects: 1 },
   { title: "list of 50 runs", operation: list(50), objects: 50 },

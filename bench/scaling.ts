@@ -10,14 +10,14 @@ import { operationsOf, type Sized } from "./scaling-operations.ts";
 import { row, say } from "./sheet.ts";
 
 /*
- * Measures the inputs of docs/scaling.md: CPU time and upstream requests of operations, and a minute of dashboards, with which the calculated
- * results are compared. With the path of an older built checkout as argument, its results are added.
+ * Measures the inputs of docs/scaling.md: CPU time and upstream requests of each operation. A measured minute of dashboards checks the
+ * calculated results. The path of an older built checkout as argument adds its results.
  */
 
 const ROUNDS = Number(process.env["SCALING_ROUNDS"] ?? 3);
 const LOAD = { width: 8, seconds: Number(process.env["SCALING_SECONDS"] ?? 1.2) };
 const PROFILE = { UPSTREAM_PROFILE: "polyaxon-0.4" };
-/** Users with dashboards of each: about as many dashboards in all. */
+/** Numbers of users and of dashboards per user, for about 200 dashboards in each case. */
 const MINUTES = [
   { users: 200, each: 1 },
   { users: 100, each: 2 },
@@ -41,7 +41,7 @@ interface Measured {
   readonly cpuMs: number;
 }
 
-/** Upstream requests of one operation, once it was asked before. */
+/** Counts the upstream requests of an operation that was sent once before. */
 async function countRequests(gateway: Started, { operation, title }: Sized): Promise<number> {
   const next = requestsOf(gateway, operation);
   await send(gateway.url, next());
@@ -51,7 +51,7 @@ async function countRequests(gateway: Started, { operation, title }: Sized): Pro
   return (await service.behave()).requests;
 }
 
-/** Each operation by each gateway, in rounds. The first one warms up. */
+/** Measures each operation on each gateway, in rounds. The first round is a warm-up. */
 async function measureOperations(gateways: readonly Started[]): Promise<readonly (readonly Measured[])[]> {
   const all = await Promise.all(gateways.map(({ url }) => operationsOf(url)));
   const times = new Map<Sized, number[]>(all.flat().map((each) => [each, []]));
@@ -95,7 +95,7 @@ function operationsTable([now = [], before]: readonly (readonly Measured[])[]): 
   ].join("\n");
 }
 
-/** Dashboards in front of a service with its throttle, and what the table above predicts for them. */
+/** Measures dashboards in front of a service that throttles. Shows the values predicted from the measured operations beside the results. */
 async function measureDashboards(measured: readonly Measured[]): Promise<string> {
   const [page, list] = measured;
   const predicted = (dashboards: number, of: (each: Measured) => number): number =>
@@ -153,8 +153,8 @@ writeResults(
 
 ${operations}
 
-A minute of dashboards, each of which asks for the page and the list of 50 every ${REFRESH_SECONDS} s, in front of a service that
-serves ${SERVED_PER_MINUTE} requests a minute and user:
+One minute of dashboards, each of which requests the page and the list of 50 every ${REFRESH_SECONDS} s. The service serves
+${SERVED_PER_MINUTE} requests per minute and user:
 
 ${dashboards}`,
 );

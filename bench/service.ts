@@ -4,8 +4,8 @@ import { setInterval } from "node:timers/promises";
 import { answerOf, token } from "./demo-answers.ts";
 
 /**
- * A service that is never the bottleneck: it requests each address from the demo once and answers from memory from then on.
- * A log is a line each 100 ms for 4 s. It reports its address and a valid token to its parent.
+ * A service that is never the bottleneck. It requests each path from the demo once and responds from memory afterwards. A log sends one
+ * line every 100 ms for 4 s. The process reports its URL and a valid token to its parent.
  */
 const server = createServer(async ({ url = "" }, response) => {
   if (url.endsWith("/logs")) {
@@ -24,7 +24,7 @@ const server = createServer(async ({ url = "" }, response) => {
 });
 
 server.listen(0, "127.0.0.1", () => {
-  // A server that listens on TCP has an address of this form.
+  // Safe: a server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;
   process.send?.({ url: `http://127.0.0.1:${port}`, token });
 });

@@ -4,10 +4,10 @@ import fc from "fast-check";
 export interface Shape {
   readonly form: (typeof FORMS)[number];
   readonly naming: keyof typeof NAMINGS;
-  /** Records of a list, and values of all of them. */
+  /** Number of records in a list, and of values in all its records together. */
   readonly rows: number;
   readonly values: number;
-  /** Objects around the values. */
+  /** Number of objects nested around the values. */
   readonly levels: number;
   /** Whether all records have the same names. */
   readonly isAlike: boolean;
@@ -28,7 +28,7 @@ const NAMINGS = {
   dots: (index: number) => `${".".repeat(index % 250)}${index}`,
 };
 
-/** A number of any order of magnitude up to this one. */
+/** An integer from 1 to `most`, of any order of magnitude. */
 const upTo = (most: number) =>
   fc.double({ min: 0, max: Math.log10(most), noNaN: true }).map((power) => Math.round(10 ** power));
 
@@ -56,7 +56,7 @@ function valueOf(form: Shape["form"], index: number, count: number): unknown {
   return index;
 }
 
-/** The named values of a record: with one value, or with many. */
+/** The values of a record by name. The forms `one text` and `one list` have a single large value. */
 export function valuesIn({ form, naming, rows, values, levels, isAlike }: Shape, row: number): object {
   const count = Math.ceil(values / rows);
   const isOne = form === "one text" || form === "one list";
@@ -75,7 +75,7 @@ export const tagsIn = ({ naming, rows, values, isAlike }: Shape, row: number): s
 
 export const namesIn = ({ naming, selected, areKnown }: Shape): string[] => {
   const names: string[] = [];
-  // No request is longer than MAX_BODY_BYTES.
+  // Keeps the request below MAX_BODY_BYTES.
   for (let [index, left] = [0, 200_000]; index < selected && left > 0; index++) {
     const name = NAMINGS[naming](index) + (areKnown ? "" : ".none");
     names.push(name);

@@ -17,25 +17,25 @@ import {
   wrongDocument,
 } from "./soak-documents.ts";
 
-/** One kind of caller: `width` of them, each of which acts, pauses and acts again. */
+/** One kind of caller. `width` callers run `act` repeatedly, with a pause after each run. */
 export interface Actor {
   readonly name: string;
   readonly width: number;
   readonly pauseMs: number;
-  /** Gives what came of it in a word. */
+  /** Resolves to a name of the outcome, such as `ok` or an error code. */
   readonly act: (round: number) => Promise<string>;
 }
 
 const ordinaryFiles = [FILES["start page"], FILES["experiment page"], FILES["nested run graph"]];
-/** Enough tokens for ordinary callers to stay below the rate limit of each. */
+/** Number of tokens of ordinary callers, so that each stays below its rate limit. */
 const ORDINARY_TOKENS = 100;
-/** Values that change with time. */
+/** Matches values that change with time. */
 const MOMENTS = /"durationSeconds":[\d.]+/g;
 
 const outputsOf = (shape: string) =>
   `/downloads/${Buffer.from(`Experiment:hostile/${shape}/1`).toString("base64url")}/outputs`;
 
-/** The head of a request as it is on the wire, without its last line. */
+/** The head of a raw HTTP request, without its final line breaks. */
 const lines = (...head: readonly string[]) =>
   [...head, "Host: gateway", "Authorization: token leaver"].join("\r\n");
 
@@ -68,7 +68,7 @@ export function createActors(gateway: Running, service: Service): readonly Actor
     return answer === first && !answer.includes(`"errors":[`) ? "right" : `wrong: ${wordOf(answer)}`;
   };
 
-  /** Requests on one connection that is destroyed a moment later. */
+  /** Sends requests on one connection and destroys it after `ms` milliseconds. */
   const abandon = async (requests: string, ms: number): Promise<string> => {
     const socket = connect(Number(port), hostname);
     socket.on("error", () => {}).resume();
@@ -81,7 +81,7 @@ export function createActors(gateway: Running, service: Service): readonly Actor
   const heavyBody = targetOf(gateway, service, FILES["group with 24 runs"]).body;
   const rawPost = `${lines("POST /graphql HTTP/1.1", "Content-Type: application/json")}\r\nContent-Length: ${Buffer.byteLength(heavyBody)}\r\n\r\n${heavyBody}`;
 
-  /** Reads a chunk of a response now and then, and disconnects. */
+  /** Reads a response slowly, with a pause of 500 ms after each chunk, and disconnects after 10 s. */
   const dawdle = (path: string, body?: string): Promise<string> =>
     new Promise((done) => {
       const sent = request(`${gateway.url}${path}`, {
@@ -116,14 +116,14 @@ export function createActors(gateway: Running, service: Service): readonly Actor
   return [
     { name: "ordinary", width: 4, pauseMs: 250, act: ordinary },
     { name: "heavy token", width: 40, pauseMs: 50, act: async () => wordOf(await post(heavyBody, "heavy")) },
-    querying("gzip, closed behind", () => recordOf("gzip-closed"), { width: 2 }),
-    querying("deflate, until close", () => recordOf("deflate-until-close")),
+    querying("gzip then close", () => recordOf("gzip-closed"), { width: 2 }),
+    querying("deflate until close", () => recordOf("deflate-until-close")),
     querying("cut answers", () => recordOf("cut"), { pauseMs: 1_000 }),
     querying("wrong types", () => recordOf("types"), { pauseMs: 1_000 }),
-    querying("YAML, unasked", () => statusOf("yaml"), { pauseMs: 1_000 }),
+    querying("unrequested YAML", () => statusOf("yaml"), { pauseMs: 1_000 }),
     querying("odd encodings", (round) => statusOf("encoding", (round % 2) + 1), { pauseMs: 1_000 }),
     querying("early hints", () => statusOf("hints")),
-    querying("log windows far behind", (round) => logBehind((round % 5) * 9_000_000), { pauseMs: 500 }),
+    querying("log windows at large offsets", (round) => logBehind((round % 5) * 9_000_000), { pauseMs: 500 }),
     querying("ends of logs", () => endOfLog, { pauseMs: 1_000 }),
     querying("logs of newlines", () => logOfNewlines, { pauseMs: 2_000 }),
     querying("all metrics", () => allMetrics, { pauseMs: 2_000 }),
@@ -150,15 +150,15 @@ export function createActors(gateway: Running, service: Service): readonly Actor
   ];
 }
 
-/** `ok`, or the first code of an answer. */
+/** `ok`, the first error code of a response, or `no GraphQL`. */
 const wordOf = (text: string): string =>
   /"code":"(\w+)"/.exec(text)?.[1] ??
   (text.startsWith(`{"data"`) && !text.includes(`"errors":[`) ? "ok" : "no GraphQL");
 
-/** The number of acts of each actor, by outcome. */
+/** Number of outcomes of each actor, by name of the outcome. */
 export type Tally = Map<string, Map<string, number>>;
 
-/** Lets all of them act until the signal. */
+/** Runs all actors until the signal is aborted. */
 export async function perform(
   actors: readonly Actor[],
   { signal, tally }: { signal: AbortSignal; tally: Tally },

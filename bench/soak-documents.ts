@@ -1,6 +1,9 @@
-/** Documents that a caller may send and that mean ill. */
+/** Hostile documents that a caller may send. */
 
-/** Each fragment spreads the next one below four fields: four to the power of their number, twenty times over. */
+/**
+ * Nests `count` fragments. Each spreads the next one below four fields, which makes 4 to the power of `count` paths for each of 20
+ * entities.
+ */
 export function expandingFragments(count: number): string {
   const fragments = Array.from({ length: count }, (_, at) => {
     const below = at + 1 < count ? `project { ...P${at + 1} }` : "id";
@@ -18,7 +21,7 @@ export function introspectionByAliases(aliases: number): string {
   return `{ __schema { ${Array.from({ length: aliases }, (_, at) => `a${at}: ${types}`).join(" ")} } }`;
 }
 
-/** 10 kB of which no two are alike. */
+/** A document of about 10 kB. Each number gives a different one. */
 function manyFragments(number: number, field: string): string {
   const names = Array.from({ length: 100 }, (_, at) => `Fragment_${number}_of_which_there_are_many_${at}`);
   const fragments = names.map((name) => `fragment ${name} on GatewayInfo { ${field} }`);
@@ -26,14 +29,14 @@ function manyFragments(number: number, field: string): string {
 }
 export const longDocument = (number: number) => manyFragments(number, "version");
 
-/** The same, refused by validation. */
+/** The same document with an unknown field, which validation rejects. */
 export const wrongDocument = (number: number) => manyFragments(number, `wrong${number}`);
 
 const hostile = (shape: string, id: number, selection: string) =>
   `{ experiment(id: "hostile.${shape}.${id}") { ${selection} } }`;
 
 export const recordOf = (shape: string, id = 1) => hostile(shape, id, "status tags description");
-/** Selects the status only, without the long key of the record of the shape `yaml`. */
+/** Selects only the status, not the long `content` of the shape `yaml`. */
 export const statusOf = (shape: string, id = 1) => hostile(shape, id, "status");
 export const logBehind = (byte: number) =>
   hostile("log", 1, `logs(after: "${Buffer.from(`byte:${byte}`).toString("base64url")}") { hasMore }`);

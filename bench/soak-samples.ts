@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { metricsOf, type Running } from "./processes.ts";
 import { megabytes, round, row } from "./sheet.ts";
 
-/** How the gateway was at a moment. Sizes in bytes; the heap is NaN when the gateway does not answer. */
+/** Measurements of the gateway at one moment. Sizes are in bytes, `at` in milliseconds. The heap is NaN if the gateway does not respond. */
 export interface Sample {
   readonly at: number;
   readonly resident: number;
@@ -12,10 +12,10 @@ export interface Sample {
 }
 
 const PAGE = 4_096;
-/** How long a probe waits for its answer, in milliseconds. */
+/** Timeout of a probe, in milliseconds. */
 const PROBE_TIMEOUT_MS = 5_000;
 
-/** Linux only. */
+/** Reads `/proc`, which only Linux has. */
 async function sampleOf(gateway: Running, began: number): Promise<Sample> {
   const { pid } = gateway.child;
   const resident = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * PAGE;
@@ -34,7 +34,7 @@ async function probe({ url }: Running): Promise<number> {
   return performance.now() - began;
 }
 
-/** Measures the gateway each second, and checks its liveness four times a second, until the signal. */
+/** Takes a sample every second and probes `/healthz` four times a second, until the signal is aborted. */
 export function watch(gateway: Running, signal: AbortSignal) {
   const began = performance.now();
   const samples: Sample[] = [];
@@ -64,13 +64,13 @@ const median = (values: readonly number[]) => share(values, 0.5);
 const MEASURES = { resident: "RSS", heap: "heap in use", descriptors: "descriptors" } as const;
 type Measure = keyof typeof MEASURES;
 
-/** Differences of a measure that do not count as growth: one garbage collection or one connection more or less. */
+/** Growth of a measure that counts as noise, such as that of one garbage collection or of a few connections. */
 const NOISE: Readonly<Record<Measure, number>> = { resident: 30_000_000, heap: 30_000_000, descriptors: 20 };
 
 const formatted = (measure: Measure, value: number) =>
   measure === "descriptors" ? round(value) : `${megabytes(value)} MB`;
 
-/** Medians of the last third and of the middle one. Flat: at most a tenth more, or what is noise. */
+/** Compares the median of the last third with that of the middle third. Growth of at most a tenth, or within `NOISE`, counts as flat. */
 export function flatness(samples: readonly Sample[]): { readonly isFlat: boolean; readonly lines: string[] } {
   const end = samples.at(-1)?.at ?? 0;
   const third = (from: number, measure: Measure) =>
@@ -95,7 +95,7 @@ export const HEAD = [
   "|---|---|---|---|---|---|---|",
 ].join("\n");
 
-/** A row of the table: medians of what was seen since the last one. */
+/** Formats a row of the table: medians of the samples, and quantiles of the latencies. */
 export function rowOf(
   samples: readonly Sample[],
   latencies: readonly number[],

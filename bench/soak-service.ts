@@ -6,13 +6,13 @@ import { deflateSync, gzipSync } from "node:zlib";
 import { answerOf, token } from "./demo-answers.ts";
 
 /**
- * The demo's answers from memory, and below the owner `hostile` answers that mean ill: the project names the shape. It
- * reports its address and a valid token to its parent.
+ * A service that sends the demo's responses from memory, and hostile ones below the owner `hostile`. The project in the path selects the
+ * shape of a hostile response. The process reports its URL and a valid token to its parent.
  */
 const record = (more: object = {}) => Buffer.from(JSON.stringify({ id: 1, last_status: "running", ...more }));
 const hexadecimal = (length: number) => randomBytes(length / 2).toString("hex");
 
-/** Random, so that compression leaves half of it. */
+/** Random hexadecimal digits, which compress to half their size. */
 const LONG = record({ description: hexadecimal(1_000_000) });
 const GZIP = gzipSync(LONG);
 const DEFLATED = deflateSync(LONG);
@@ -32,7 +32,7 @@ const json = (response: ServerResponse, body: Buffer, headers: Record<string, st
     .writeHead(200, { "content-type": "application/json", "content-length": body.length, ...headers })
     .end(body);
 
-/** The same lines again and again, as fast as they are taken. */
+/** Streams the same lines repeatedly, as fast as the client reads them. */
 function stream(response: ServerResponse, times: number): void {
   response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
   pipeline(Readable.from(Array.from({ length: times }, () => LINES)), response, () => {});
@@ -55,7 +55,7 @@ const SHAPES: Readonly<Record<string, (response: ServerResponse, url: string) =>
   hints: (response) => {
     response.writeEarlyHints({ link: "</a>; rel=preload" }, () => json(response, record()));
   },
-  // 1 MB each: 50 MB of a log.
+  // A log of 50 MB: `LINES` has 1 MB.
   log: (response) => stream(response, 50),
   newlines: (response) => json(response, Buffer.alloc(1_000_000, "\n")),
   outputs: (response) => stream(response, 20),
@@ -80,7 +80,7 @@ const server = createServer(async (request, response) => {
 });
 
 server.listen(0, "127.0.0.1", () => {
-  // A server that listens on TCP has an address of this form.
+  // Safe: a server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;
   process.send?.({ url: `http://127.0.0.1:${port}`, token });
 });

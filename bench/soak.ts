@@ -7,12 +7,12 @@ import { createActors, perform, type Tally } from "./soak-actors.ts";
 import { flatness, HEAD, rowOf, share, watch } from "./soak-samples.ts";
 
 /*
- * Callers and a service that mean ill, all at once, beside ordinary callers: `npm run bench:soak`, or with its length
- * in seconds behind it. Ends with 0 when memory and descriptors are flat, ordinary answers right and the process alive.
+ * Runs hostile callers and a hostile service beside ordinary callers: `npm run bench:soak -- SECONDS`. Exits with 0 if memory and file
+ * descriptors stay flat, all ordinary responses are right and the gateway stays alive.
  */
 const SECONDS = Number(process.argv[2] ?? process.env["SOAK_SECONDS"] ?? 600);
 const ROW_SECONDS = 30;
-/** Callers that stay away, separated by commas: what they cost is seen by their absence. */
+/** Names of callers to leave out, separated by commas, to see how they affect the gateway. */
 const WITHOUT = (process.env["SOAK_WITHOUT"] ?? "").split(",");
 
 async function startService(): Promise<Service> {
@@ -50,7 +50,7 @@ for (let second = 0; second < SECONDS && !signal.aborted; second += ROW_SECONDS)
 over.abort();
 await watched.over;
 
-say("\n| Callers | What came of it |\n|---|---|");
+say("\n| Callers | Outcomes |\n|---|---|");
 for (const [name, words] of tally) {
   say(`| ${name} | ${[...words].map(([word, count]) => `${word}: ${count}`).join(", ")} |`);
 }
@@ -66,12 +66,12 @@ say(
     `Ordinary requests: ${right} right, ${wrong} WRONG`,
     `/healthz: p99 ${round(share(watched.latencies, 0.99))} ms, slowest ${round(slowest)} ms`,
     isFlat && exit === null && wrong === 0 && right > 0
-      ? "Verdict: it stays up."
-      : "Verdict: IT DOES NOT STAY UP.",
+      ? "Verdict: the gateway stays up."
+      : "Verdict: THE GATEWAY DOES NOT STAY UP.",
   ].join("\n"),
 );
 process.exitCode = isFlat && exit === null && wrong === 0 && right > 0 ? 0 : 1;
-// Callers that still wait are not waited for.
+// Does not wait for requests that are still in flight.
 void performed;
 gateway.child.kill("SIGKILL");
 service.stop();

@@ -5,14 +5,14 @@ import { metricsOf, type Running, startGateway, stopGateway } from "./processes.
 import { megabytes, row, say } from "./sheet.ts";
 
 /*
- * Event streams on one process: `npm run bench:streams`. Each of 100 tokens watches ten runs, which change once a second.
+ * Measures 1,000 event streams on one process: `npm run bench:streams`. Each of 100 tokens watches ten runs. The runs change every second.
  */
 
 const STREAMS = 1_000;
 const TOKENS = 100;
 const SECONDS = 30;
 
-/** A service whose runs change with every second. */
+/** A service whose runs change every second. */
 const service = createServer((incoming, response) => {
   const path = incoming.url ?? "";
   const second = new Date(Math.floor(Date.now() / 1000) * 1000).toISOString();
@@ -33,7 +33,7 @@ const service = createServer((incoming, response) => {
 await new Promise<void>((ready) => service.listen(0, "127.0.0.1", ready));
 const { port } = service.address() as AddressInfo;
 
-/** CPU seconds, resident bytes and upstream requests so far. */
+/** Reads the totals of CPU seconds and upstream requests, the memory in bytes and the number of open streams. */
 async function measure(gateway: Running) {
   const text = await metricsOf(gateway);
   const sum = (name: string) =>
@@ -105,7 +105,7 @@ async function drive(env: Readonly<Record<string, string>>): Promise<void> {
 
 say("| Streams | Resident | Heap | CPU | Events/s | Upstream requests/s |");
 say("|---|---|---|---|---|---|");
-// As it comes, and with a budget that lets each token poll every second.
+// Measures the default settings, then a budget that lets each token poll every second.
 await drive({});
 await drive({ LIVE_REQUESTS_PER_MINUTE: "120" });
 service.close();

@@ -1,6 +1,6 @@
 import { indexes, namesIn, type Shape, tagsIn, valuesIn } from "./shapes.ts";
 
-/* The operations that walk a record, and a service whose records have the shape that is drawn. */
+/* Operations that traverse a record, and a service whose records have a given shape. */
 
 const AT = { created_at: "2026-01-01T00:00:00Z", started_at: "2026-01-01T00:00:00Z", last_status: "running" };
 
@@ -18,7 +18,7 @@ const page = (results: readonly unknown[]) => ({ count: results.length, next: nu
 
 type Answer = (shape: Shape, id: number) => unknown;
 
-/** The answers of the service, by the end of the path. */
+/** The responses of the service, by a pattern of the path. The first pattern that matches wins. */
 const ANSWERS: readonly (readonly [path: RegExp, answer: Answer])[] = [
   [
     /\/metrics\b/,
@@ -47,10 +47,10 @@ const ANSWERS: readonly (readonly [path: RegExp, answer: Answer])[] = [
   [/\/experiments\b/, (shape) => page(indexes(shape.rows).map((row) => experiment(shape, row)))],
 ];
 
-/** Longest answer: the gateway refuses longer ones. */
+/** Maximum size of a response in bytes. The gateway rejects larger ones. */
 const MAX_BYTES = 9_000_000;
 
-/** The answer to a request, of fewer values where it would be too long; null for other paths. */
+/** Returns the response to a path, with fewer values if it would be too large. Returns null for an unknown path. */
 export function answerOf(shape: Shape, path: string): string | null {
   for (const [pattern, answer] of ANSWERS) {
     const [found, id] = pattern.exec(path) ?? [];
@@ -66,7 +66,7 @@ export function answerOf(shape: Shape, path: string): string | null {
 /** A request: a GraphQL operation, or the path of an export. */
 export type Sent = { readonly query: string; readonly variables: object } | { readonly path: string };
 
-/** Selects the same several times. */
+/** Selects a field once for each alias. */
 const times = ({ aliases }: Shape, field: string) =>
   indexes(aliases)
     .map((index) => `a${index}: ${field}`)

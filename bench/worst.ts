@@ -10,9 +10,10 @@ import { row, say } from "./sheet.ts";
 import { answerOf, WALKS } from "./walks.ts";
 
 /*
- * Draws shapes of records for each operation that walks one, and prints the shape with which it blocks the event loop of a gateway
- * longest, beside the time in which JSON.parse reads the longest answer.
- * `npm run bench:worst -- summary`: only the operations with a word. WORST_RUNS: shapes for each. WORST_SEED: the same ones again.
+ * For each operation that traverses a record, draws random shapes of the record. Prints the shape that blocks the gateway's event loop
+ * longest, beside the time that JSON.parse takes for the longest response.
+ * `npm run bench:worst -- summary` runs only the operations whose name contains the word. WORST_RUNS sets the number of shapes. WORST_SEED
+ * repeats the shapes of an earlier run.
  */
 
 const RUNS = Number(process.env["WORST_RUNS"] ?? 40);
@@ -46,7 +47,7 @@ const service = createServer((request, response) => {
 });
 service.listen(0, "127.0.0.1");
 await once(service, "listening");
-// A server that listens on TCP has an address of this form.
+// Safe: a server that listens on TCP has an address of this form.
 const { port } = service.address() as AddressInfo;
 const gateway = await startWatched(PRODUCT, `http://127.0.0.1:${port}`);
 
@@ -75,7 +76,7 @@ async function measure(walk: (typeof WALKS)[string], next: Shape): Promise<Found
   return { shape: next, blockedMs, parseMs: parseTime(longest), tookMs, bytes: longest.length };
 }
 
-/** The best of some tries: a collection of garbage may fall into one. */
+/** Returns the best of `TRIES` measurements, because one of them may include a garbage collection. */
 async function measureAgain(walk: (typeof WALKS)[string], { shape: again }: Found): Promise<Found> {
   const tries: Found[] = [];
   for (let attempt = 0; attempt < TRIES; attempt++) tries.push(await measure(walk, again));
@@ -84,7 +85,7 @@ async function measureAgain(walk: (typeof WALKS)[string], { shape: again }: Foun
 
 const shapes = fc.sample(shape, { numRuns: RUNS, seed: SEED });
 say(`${RUNS} shapes, WORST_SEED=${SEED}`);
-say(row("operation", "blocked, ms", "parse, ms", "answer, kB", "took, ms", "shape"));
+say(row("operation", "blocked, ms", "parse, ms", "response, kB", "duration, ms", "shape"));
 for (const [name, walk] of Object.entries(WALKS).filter(([each]) => each.includes(word))) {
   const found: Found[] = [];
   for (const each of shapes) found.push(await measure(walk, each));

@@ -4,17 +4,17 @@ import { requestsOf } from "./measure.ts";
 import type { Operation } from "./operations.ts";
 import type { Started, StaticService } from "./processes.ts";
 
-/** How many requests of an operation are tried. */
+/** Number of different requests sent for each operation. */
 const TRIED = 3;
 
 export interface Answers {
-  /** The data of each operation, for some of its variables. */
+  /** Response data of each operation, for its first variables. */
   readonly data: Readonly<Record<string, readonly unknown[]>>;
   /** Upstream requests of each operation. */
   readonly requests: ReadonlyMap<string, number>;
 }
 
-/** Asks a contestant each operation. */
+/** Sends all operations to a contestant. */
 export async function sendAll(
   started: Started,
   service: StaticService,
@@ -27,7 +27,7 @@ export async function sendAll(
     const given: unknown[] = [];
     for (let tried = 0; tried < TRIED; tried++) {
       const request = next();
-      // Twice: the first time, some fetch what they keep.
+      // Sends each request twice, because some contestants fill a cache with the first one.
       for (const _ of ["first", "second"]) {
         await service.behave();
         const { text } = await send(started.url, request);
@@ -40,7 +40,7 @@ export async function sendAll(
   return { data, requests };
 }
 
-/** Throws with the first path at which a contestant's data differ from the limit's. */
+/** Throws if a contestant's data differ from the limit's, with the path of the first difference. */
 export function requireEqual(name: string, limit: Answers, given: Answers): void {
   const found = difference(limit.data, given.data);
   if (found !== null) throw new Error(`${name}: ${found}`);

@@ -3,7 +3,10 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 const shown = (value: unknown) => (JSON.stringify(value) ?? "nothing").slice(0, 80);
 
-/** Where two answers differ first, such as `data.experiment.name: expected "a", got null`; null when they are equal. */
+/**
+ * Describes the first difference between two responses, such as `data.experiment.name: expected "a", got null`. Returns null if they are
+ * equal.
+ */
 export function difference(expected: unknown, got: unknown, path = "data"): string | null {
   if (Object.is(expected, got)) return null;
   if (!isObject(expected) || !isObject(got) || Array.isArray(expected) !== Array.isArray(got)) {

@@ -1,14 +1,14 @@
 import { type Contestants, OF_KEPT_LISTS, OF_LISTS, OF_RECORDS } from "./contestants.ts";
 import { type Operation, OPERATIONS, PAGE, POSTS, TABLE } from "./operations.ts";
 
-/** Contestants that are asked the same operations in front of one service. */
+/** Contestants that serve the same operations in front of one service. */
 export interface Comparison {
   readonly title: string;
   readonly contestants: Contestants;
   readonly operations: readonly Operation[];
-  /** The operation that a single caller waits for. */
+  /** The operation whose latency is measured with a single caller. */
   readonly waited: Operation;
-  /** For how many seconds the service lets responses be kept. */
+  /** Lifetime of cached responses that the service allows, in seconds. Undefined: the service allows no caching. */
   readonly cacheSeconds?: number;
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { commandOf, type Node, PRODUCT } from "../product.ts";
 
 interface StartOptions {
-  /** The version of Node on which the contestant runs, if it is a program of Node.js. */
+  /** The Node.js that runs the contestant, unless it is native. */
   readonly node: Node;
   readonly port: number;
   /** Base URL of the service. */
@@ -20,13 +20,13 @@ interface Start {
 export interface Contestant {
   readonly name: string;
   readonly start: (options: StartOptions) => Start;
-  /** Whether the others are compared where it does not run. */
+  /** Whether the comparison continues without the contestant if it does not start. */
   readonly isOptional?: boolean;
-  /** Whether it is no program of Node.js. */
+  /** Whether the contestant does not run on Node.js. */
   readonly isNative?: boolean;
-  /** Its own text of an operation, where it cannot express a part of it. */
+  /** Removes the parts of a query that the contestant cannot express. */
   readonly textOf?: (query: string) => string;
-  /** Reads what it expresses in another form, as `JSON.parse` takes it. */
+  /** A reviver for `JSON.parse` that converts values which the contestant represents differently. */
   readonly read?: (key: string, value: unknown) => unknown;
 }
 
@@ -42,7 +42,7 @@ const own = (name: string, file: string, env: Env = {}): Contestant => ({
   }),
 });
 
-/** A built checkout of Rungraph, as its `npm start` starts it. */
+/** A built checkout of Rungraph, run as its `npm start` does. */
 export const rungraph = (name: string, env: Env, checkout = PRODUCT): Contestant => ({
   name,
   start: ({ node, port, service }) => ({
@@ -51,13 +51,13 @@ export const rungraph = (name: string, env: Env, checkout = PRODUCT): Contestant
   }),
 });
 
-/** Sorted by name, as the schema promises. */
+/** Converts an object to names and values sorted by name, as the schema promises. */
 const named = (values: object) =>
   Object.entries(values)
     .map(([name, value]: [string, unknown]) => ({ name, value }))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
-/** TAILCALL: the command that starts it, such as a newer loader with its binary where glibc is older than 2.39. */
+/** The environment variable TAILCALL replaces the command, for example by a newer loader and the binary if glibc is older than 2.39. */
 const tailcall: Contestant = {
   name: "Tailcall, with dedupe (Rust)",
   start: ({ port, service }) => {
@@ -84,12 +84,15 @@ const tailcall: Contestant = {
 
 const LIMIT = own("limit", "limit.js");
 const OPERATED = { OPERATED: "1" };
-/** A server with lists by ids. Each of the 240 tokens sends more requests than such servers allow a user. */
+/**
+ * Settings for a service with lists by ids. Each of the 240 tokens sends more requests than such services allow a user, so the rate limit
+ * is off.
+ */
 const WITH_LISTS = { UPSTREAM_PROFILE: "polyaxon-0.4", UPSTREAM_RATE_LIMIT: "off" };
 
 export type Contestants = readonly [Contestant, ...Contestant[]];
 
-/** The contestants for records of single paths. All others are compared with the first one. */
+/** Contestants that read single records. The first one is the baseline. */
 export const OF_RECORDS: Contestants = [
   LIMIT,
   rungraph("Rungraph", {}),
@@ -101,7 +104,7 @@ export const OF_RECORDS: Contestants = [
   own("Apollo Server 5 as operated", "apollo-operated.js"),
 ];
 
-/** The contestants for lists. */
+/** Contestants that read lists. */
 export const OF_LISTS: Contestants = [
   LIMIT,
   rungraph("Rungraph", WITH_LISTS),
@@ -109,7 +112,7 @@ export const OF_LISTS: Contestants = [
   own("Mercurius as operated", "mercurius.js", OPERATED),
 ];
 
-/** The same where each keeps what it has read for a minute. */
+/** Contestants that read lists and cache them for a minute. */
 export const OF_KEPT_LISTS: Contestants = [
   LIMIT,
   rungraph("Rungraph", { ...WITH_LISTS, CACHE_TTL_MS: "60000" }),

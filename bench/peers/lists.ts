@@ -1,6 +1,6 @@
 import { build, experiment, group } from "./records.ts";
 
-/** Number of experiments that the project lists. Only the first 60 have records. */
+/** Number of experiments in the project's list. Only the first 60 have records of their own. */
 const LISTED = 6_000;
 
 const MAKE: Readonly<Record<string, (id: number) => object>> = {
@@ -10,8 +10,8 @@ const MAKE: Readonly<Record<string, (id: number) => object>> = {
 };
 
 /**
- * A list of the project as Polyaxon 0.4 gives it: the records of `query=id:1|2`, or a page of experiments by `limit` and
- * `offset`. Null for any other path.
+ * Returns a list of the project in the format of Polyaxon 0.4: the records of `query=id:1|2`, or a page of experiments by `limit` and
+ * `offset`. Returns null for any other path.
  */
 export function listOf(url: string): object | null {
   const { pathname, searchParams } = new URL(url, "http://service");

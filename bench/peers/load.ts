@@ -7,7 +7,7 @@ export interface Request {
 
 const TOKENS = 240;
 
-/** The tokens of many callers, so that none reaches the limits of one token. */
+/** Returns one of 240 tokens in turn, so that no token reaches its limits. */
 export const authorizationOf = (index: number): string => `token ${String(index % TOKENS).padStart(40, "0")}`;
 
 export async function send(url: string, { body, authorization }: Request) {
@@ -23,7 +23,7 @@ const bytesOf = ({ body, authorization }: Request): string =>
   `POST /graphql HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\naccept: application/json\r\n` +
   `authorization: ${authorization}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
-/** Whether a response looks as it does without errors. Its content was compared before. */
+/** Returns whether a response begins and ends like one without errors. Its content was compared before the measurement. */
 const isGood = (head: string, body: Buffer): boolean =>
   head.startsWith("HTTP/1.1 200 ") &&
   body.toString("latin1", 0, 9) === '{"data":{' &&
@@ -33,16 +33,16 @@ const isGood = (head: string, body: Buffer): boolean =>
     .endsWith("}}");
 
 /**
- * Sends requests on one connection, each as soon as the last one has its response, until the time is over. Gives how many
- * were answered. Own code, because an HTTP client takes as long for a request as the fastest contestants, which would wait
- * for it: it reads only responses with a `content-length`, as all contestants send them.
+ * Sends requests on one connection until `end`, each as soon as the previous response is complete. Returns the number of responses.
+ * It does not use an HTTP client, which would need as much CPU time per request as the fastest contestants and slow them down. It requires
+ * a `content-length`, which all contestants send.
  */
 function sendSerially(port: number, next: () => Request, end: number): Promise<number> {
   const socket = createConnection({ host: "127.0.0.1", port, noDelay: true });
   let answered = 0;
   let chunks: Buffer[] = [];
   let received = 0;
-  /** The length of the whole response; null until its head has come. */
+  /** Length of the whole response in bytes. Null until its head has arrived. */
   let length: number | null = null;
   let head = "";
   return new Promise<number>((resolve, reject) => {
@@ -80,7 +80,7 @@ export interface Load {
   readonly seconds: number;
 }
 
-/** Sends requests on `width` connections. Returns the number of responses; throws for one that is not valid. */
+/** Sends requests on `width` connections. Returns the number of responses. Throws if a response is not valid. */
 export async function load(url: string, next: () => Request, { width, seconds }: Load): Promise<number> {
   const port = Number(new URL(url).port);
   const end = performance.now() + seconds * 1_000;

@@ -6,7 +6,7 @@ import { median } from "./table.ts";
 
 const TRIES = 25;
 
-/** The requests of an operation: they cycle through its variables and the callers' tokens. */
+/** Creates the requests of an operation, which cycle through its variables and the tokens. */
 export function requestsOf({ contestant }: Started, operation: Operation): () => Request {
   const query = contestant.textOf?.(operation.query) ?? operation.query;
   let index = 0;
@@ -19,16 +19,16 @@ interface Took {
   readonly perSecond: number;
 }
 
-/** Loads a contestant with an operation. */
+/** Measures CPU time and throughput of a contestant under the load of one operation. */
 export async function measureCpu(started: Started, operation: Operation, how: Load): Promise<Took> {
   const before = cpuMs(started.pid);
   const answered = await load(started.url, requestsOf(started, operation), how);
-  // CPU time of the server after its last response counts as well.
+  // Includes CPU time that the server uses after its last response.
   await sleep(50);
   return { cpuMs: (cpuMs(started.pid) - before) / answered, perSecond: answered / how.seconds };
 }
 
-/** Milliseconds until a single caller has the answer while each response of the service takes 10 ms: of some the median. */
+/** Returns the median latency of a single caller in milliseconds, while each response of the service takes 10 ms. */
 export async function measureLatency(
   started: Started,
   service: StaticService,

@@ -6,10 +6,10 @@ import { type Node, THIS_NODE } from "../product.ts";
 /** The newest Node.js of `test/nodes`. */
 const NEWEST = fileURLToPath(new URL("../../test/nodes/node_modules/node-26/bin/node", import.meta.url));
 
-/** `v26.10.0` is 26. */
+/** The major version: 26 of `v26.10.0`. */
 export const majorOf = ({ version }: Node): number => Number(/\d+/.exec(version)?.[0]);
 
-/** The versions of Node on which servers are compared: this one, and the newest. */
+/** The Node.js versions on which servers are compared: the current one and the newest. */
 export function nodes(): readonly Node[] {
   if (!existsSync(NEWEST)) throw new Error("expected Node 26: npm ci --prefix test/nodes");
   const version = execFileSync(NEWEST, ["--version"], { encoding: "utf8" }).trim();

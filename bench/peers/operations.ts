@@ -1,9 +1,9 @@
-/** The operations that are sent to all contestants, with their variables, one after the other. */
+/** An operation that is sent to all contestants. Its requests cycle through the variables. */
 export interface Operation {
   readonly name: string;
   readonly query: string;
   readonly variables: readonly object[];
-  /** A new name in each request: a document that no cache has. */
+  /** Whether each request has a new operation name, so that no cache has its document. */
   readonly isUnseen: boolean;
 }
 
@@ -65,7 +65,7 @@ export const operation = (
   isUnseen,
 });
 
-/** One run with all that a page about it shows. */
+/** One run with everything that its page shows. */
 export const PAGE = operation("Q2", PAGE_TEXT, EACH_ID);
 
 export const OPERATIONS: readonly Operation[] = [
@@ -79,7 +79,7 @@ export const OPERATIONS: readonly Operation[] = [
 
 const inProject = (fields: string) => `{ project(id: "root.quick-start") { ${fields} } }`;
 
-/** A table of runs, as a page about a project shows it. */
+/** A table of runs, as the page of a project shows it. */
 export const TABLE = operation(
   "Q5",
   `query Q5 ${inProject(`experiments(first: 50) { nodes {
@@ -90,7 +90,7 @@ export const TABLE = operation(
   } }`)}`,
 );
 
-/** A hundred runs of ten builds: the shape of 100 posts by ten users, with which Tailcall compares servers. */
+/** A hundred runs of ten builds. Tailcall's benchmark has the same shape: 100 posts by ten users. */
 export const POSTS = operation(
   "Q6",
   `query Q6 ${inProject(`experiments(first: 100) { nodes {
@@ -101,7 +101,7 @@ export const POSTS = operation(
 
 let unseen = 0;
 
-/** The body of a request. `query` may differ from the operation's for a contestant with a text of its own. */
+/** Builds the body of a request. `query` differs from the operation's query if the contestant cannot express all of it. */
 export function bodyOf({ name, variables, isUnseen }: Operation, query: string, index: number): string {
   const operationName = isUnseen ? `Q3_${++unseen}` : name;
   return JSON.stringify({

@@ -8,10 +8,10 @@ import { start, type Started, startStaticService } from "./processes.ts";
 import { median } from "./table.ts";
 
 /*
- * How much of its own capacity a server keeps with five times as many concurrent callers. It has a core of its own; the
- * service and the load have the other ones. OVERLOAD_ROUNDS and OVERLOAD_SECONDS: how many rounds count, and how long each
- * measurement takes. Prints a table and writes nothing. Where the core is not in use, the load was the slower one: then the
- * share by CPU says more.
+ * Measures which share of its capacity a server keeps with five times as many concurrent callers. The server has a core of its own. The
+ * service and the load use the other cores. Prints a table and writes nothing.
+ * OVERLOAD_ROUNDS sets the number of rounds that count, OVERLOAD_SECONDS the length of each measurement. If the core is not fully used, the
+ * load was the bottleneck, and the share by CPU is more accurate.
  */
 
 const ROUNDS = Number(process.env["OVERLOAD_ROUNDS"] ?? 5);
@@ -29,8 +29,8 @@ const service = await startStaticService();
 const servers: Started[] = [];
 
 /**
- * By round: requests a second at its capacity and under overload, the part of its core that it used then, and the CPU time of
- * a request before as a part of that under overload. The first round warms up and does not count.
+ * Results by round: requests per second at capacity and under overload, and the share of its core that the server used under overload.
+ * `byCpu` is the CPU time of a request at capacity, divided by that under overload. The first round is a warm-up and does not count.
  */
 interface Throughput {
   readonly capacity: number[];
@@ -67,7 +67,7 @@ try {
     if (typeof started === "string") throw new Error(`${contestant.name} does not start: ${started}`);
     servers.push(started);
   }
-  // Many callers of one address are let in once the service has accepted their tokens.
+  // Warms up. The gateway admits many callers of one address only after the service has accepted their tokens.
   for (const server of servers) for (const each of operations) await measureCpu(server, each, WARM_UP);
   const measured = await measureRounds();
   say(conditions());
@@ -75,10 +75,10 @@ try {
   say(
     row(
       "",
-      `${USUAL.width} connections, a second`,
+      `${USUAL.width} connections, requests per second`,
       `${OVERLOAD.width} connections`,
-      "of its capacity",
-      "by CPU",
+      "share of capacity",
+      "share by CPU",
       "core in use",
     ),
   );

@@ -12,14 +12,14 @@ import type { Behaviour, Seen } from "./upstream.ts";
 
 export interface StaticService {
   readonly url: string;
-  /** Sets how it behaves from now on, and gives what came since this was last called. */
+  /** Sets the behaviour of the service from now on. Resolves to the counts since the previous call. */
   readonly behave: (behaviour?: Behaviour) => Promise<Seen>;
   readonly stop: () => void;
 }
 
-/** Its responses say for how many seconds they may be kept, if any. */
+/** Starts the static service. Its responses may be cached for `cacheSeconds`, or not at all if that is undefined. */
 export async function startStaticService(cacheSeconds?: number): Promise<StaticService> {
-  // It runs on the cores of this process.
+  // The service runs on the cores of this process.
   const parameters = cacheSeconds ? [String(cacheSeconds)] : [];
   const child = fork(new URL("./upstream.ts", import.meta.url), parameters, {
     execArgv: ["--import", "tsx"],
@@ -43,7 +43,7 @@ export interface Started {
   readonly stop: () => void;
 }
 
-/** Starts a contestant on this core. Gives the reason instead where it does not run. */
+/** Starts a contestant on the core. Resolves to the reason if the contestant does not start. */
 export async function start(
   contestant: Contestant,
   service: StaticService,
@@ -58,7 +58,7 @@ export async function start(
     env: { PATH: process.env["PATH"], NODE_ENV: "production", ...env },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  // Also where the comparison fails.
+  // Stops the contestant even if the comparison fails.
   const stop = () => child.kill();
   process.once("exit", stop);
   child.once("exit", () => process.off("exit", stop));
@@ -68,11 +68,11 @@ export async function start(
     .on("data", (text: string) => (complaint = (complaint + text).slice(-2_000)));
   child.once("error", (error) => (complaint = error.message));
   const url = `http://127.0.0.1:${port}`;
-  if (!(await answers(child, url))) return complaint.trim().split("\n")[0] || "it does not answer";
+  if (!(await answers(child, url))) return complaint.trim().split("\n")[0] || "it does not respond";
   return { contestant, url, pid: child.pid ?? Number.NaN, stop };
 }
 
-/** Waits until it answers; false when it ends first, or after 30 seconds. */
+/** Waits until the contestant responds. Resolves to false if it exits first, or after 30 s. */
 async function answers(child: ChildProcess, url: string): Promise<boolean> {
   const request = {
     body: JSON.stringify({ query: "query Q0 { __typename }", operationName: "Q0", variables: {} }),
@@ -91,12 +91,12 @@ async function answers(child: ChildProcess, url: string): Promise<boolean> {
   return false;
 }
 
-/** Ticks of the clock in which Linux counts a process' time. */
+/** Unit of CPU times in `/proc`, in milliseconds. */
 const TICK_MS = 10;
 
 /** User and system time of a process so far, in milliseconds. */
 export const cpuMs = (pid: number): number => {
-  // The name of the process, in brackets, may have blanks; user and system time are fields 14 and 15.
+  // The process name, in brackets, may contain spaces. User and system time are fields 14 and 15.
   const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 };

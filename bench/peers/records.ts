@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /*
- * The records of the static service, the same in every run: 60 experiments of one project, with their builds, groups and machines.
- * Their shapes are those of the service's document, and they are about as long as real ones.
+ * The records of the static service, the same in every run: 60 experiments of one project, with their builds, groups and machines. They
+ * have the fields that the upstream API documents, and realistic sizes.
  */
 
 const PROJECT = "root.quick-start";
@@ -60,7 +60,7 @@ const page = <Item>(results: readonly Item[]) => ({
   results,
 });
 
-/** Number of builds that experiments share: five among the first 60, ten among those that only lists have. */
+/** Number of builds that experiments share: five for the first 60, ten for experiments that only lists have. */
 const buildsBy = (id: number) => (id <= EXPERIMENTS ? 5 : BUILDS);
 
 export const experiment = (id: number) => ({
@@ -229,8 +229,8 @@ export interface Page<Item> {
 }
 
 /**
- * Each response of the service by its path. Experiments, builds and groups also have their whole reference as path
- * (`…/builds/root.quick-start.builds.1`), for servers that cannot split a text.
+ * All responses of the service by path. Experiments, builds and groups also have a path with their whole reference
+ * (`…/builds/root.quick-start.builds.1`), for servers that cannot split a string.
  */
 export function responses(): ReadonlyMap<string, object> {
   const project = "/api/v1/root/quick-start";

@@ -12,9 +12,9 @@ import { residentBytes, start, type Started, startStaticService, type StaticServ
 import { tablesOf } from "./table.ts";
 
 /*
- * Compares the built gateway with other servers of the same schema, operation by operation, in rounds, on each Node. PEERS_ROUNDS
- * and PEERS_SECONDS: how many rounds count, and how long each operation of each contestant takes in one.
- * PEERS_ONLY=limit,Rungraph: only these, and nothing is written.
+ * Compares the built gateway with other servers of the same schema, operation by operation, in rounds, on each version of Node.js.
+ * PEERS_ROUNDS sets the number of rounds that count, PEERS_SECONDS the time per operation and contestant in each round.
+ * PEERS_ONLY=limit,Rungraph runs only these contestants and writes nothing.
  */
 
 const ROUNDS = Number(process.env["PEERS_ROUNDS"] ?? 9);
@@ -26,7 +26,7 @@ const core = leaveFirstCore();
 const NODES = nodes();
 const absent = new Set<string>();
 
-/** Starts all that run here. */
+/** Starts the contestants that can run on this machine. */
 async function startAll(
   contestants: readonly Contestant[],
   service: StaticService,
@@ -50,7 +50,7 @@ async function startAll(
   return all;
 }
 
-/** Asks all contestants all operations. Throws unless their answers are equal. */
+/** Sends all operations to all contestants. Throws unless their responses are equal. */
 async function compareAnswers(
   contestants: readonly Started[],
   service: StaticService,
@@ -62,11 +62,11 @@ async function compareAnswers(
     requireEqual(started.contestant.name, answers[0] ?? given, given);
     answers.push(given);
   }
-  say(`${contestants.length} contestants give equal answers`);
+  say(`${contestants.length} contestants return equal data`);
   return answers;
 }
 
-/** CPU milliseconds of each contestant by operation and round. The first round warms up and does not count. */
+/** Returns the CPU milliseconds of each contestant by operation and round. The first round is a warm-up and does not count. */
 async function measureRounds(
   contestants: readonly Started[],
   operations: readonly Operation[],
@@ -84,7 +84,7 @@ async function measureRounds(
   return times;
 }
 
-/** The tables of one comparison on one Node. */
+/** Runs one comparison on one version of Node.js. Returns its tables. */
 async function compare(
   { title, operations, waited, ...comparison }: Comparison,
   node: Node,
@@ -122,7 +122,7 @@ const tables: string[] = [];
 for (const node of NODES) for (const comparison of COMPARISONS) tables.push(await compare(comparison, node));
 const notes = [
   `${conditions()} Servers on Node ${NODES.map(({ version }) => version).join(" and ")}.`,
-  `Rounds: ${ROUNDS}, and one before that does not count.`,
+  `Rounds: ${ROUNDS}, after one warm-up round.`,
   core ? "The contestant had a core of its own." : "Contestant, load and service shared the cores.",
   ...[...absent].map((name) => `${name} did not run.`),
 ];

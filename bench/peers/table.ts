@@ -14,7 +14,7 @@ export interface Shown {
   readonly loadedBytes: number;
 }
 
-/** The value below which this part of the values lies, between the two that are nearest to it. */
+/** The quantile of the values, interpolated linearly. */
 function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (sorted.length - 1) * share;
@@ -27,7 +27,8 @@ export const median = (values: readonly number[]): number => quantile(values, 0.
 const short = (value: number) => value.toFixed(value < 2 ? 2 : value < 10 ? 1 : 0);
 
 /**
- * The median of the ratios of each round, and their quartiles: `1.27 (1.25–1.31)`. Other processes on the machine affected both alike. The limit is 1.
+ * Formats the median ratio of all rounds with its quartiles: `1.27 (1.25–1.31)`. Within a round, other processes on the machine slow down
+ * both servers alike. The limit itself is 1.
  */
 function ratio(cpuMs: readonly number[], limit: readonly number[]): string {
   if (cpuMs === limit) return short(1);
@@ -36,8 +37,8 @@ function ratio(cpuMs: readonly number[], limit: readonly number[]): string {
 }
 
 /**
- * The tables of a comparison, named by what the servers run on. The first contestant is the measure of the others; the time at
- * 10 ms is that of the operation `waited`.
+ * Formats the tables of a comparison. The first contestant is the baseline of the others. The column at 10 ms shows the latency of the
+ * operation `waited`.
  */
 export function tablesOf(title: string, waited: string, contestants: readonly Shown[]): string {
   const [limit] = contestants;

@@ -1,8 +1,8 @@
 const MINUTE_MS = 60_000;
 
 /**
- * The throttle of the service: a maximum of requests of one token within any minute. Returns the seconds until the next one may
- * come, or null where this one may.
+ * Creates the throttle of the service: at most `perMinute` requests of one token within any minute. It returns null for an allowed request,
+ * otherwise the seconds until the next one is allowed.
  */
 export function createThrottle(perMinute: number): (token: string) => number | null {
   const byToken = new Map<string, number[]>();

@@ -4,16 +4,16 @@ import { responses } from "./records.ts";
 import { createThrottle } from "./throttle.ts";
 
 /*
- * The static service, as a process of its own. It reads requests without bodies from the socket and writes responses that
- * are ready as bytes: own code, because `node:http` takes as long for a request as the fastest contestants, which would wait
- * for it. The first argument is for how many seconds responses may be cached; without it they may not. It reports its address to its parent,
- * which sets delay and throttle, and receives the counts since it last did.
+ * The static service, which runs in its own process. It reads requests without bodies from the socket and writes prepared bytes. It does
+ * not use `node:http`, which would need as much CPU time per request as the fastest contestants and slow them down.
+ * The first argument is the time for which responses may be cached, in seconds. Without it they may not be cached. The process reports its
+ * URL to its parent. The parent's messages set the delay and the throttle, and are answered with the counts since the previous message.
  */
 
 export interface Behaviour {
-  /** How long each response takes. */
+  /** Delay of each response, in milliseconds. */
   readonly delayMs?: number;
-  /** How many requests of one token are served within a minute. */
+  /** Maximum number of requests per token and minute. */
   readonly perMinute?: number;
 }
 
@@ -40,7 +40,7 @@ const ready = new Map([...responses()].map(([path, body]) => [path, found(body)]
 const notFound = respond("404 Not Found", { detail: "Not found." });
 const done = respond("200 OK", {});
 
-/** The response to a path with its query. Lists are made once. */
+/** Returns the response to a path with its query. Each list is built once. */
 function responseTo(url: string): Buffer {
   const known = ready.get(url);
   if (known) return known;
@@ -81,7 +81,7 @@ const server = createServer({ noDelay: true }, (socket) => {
 });
 
 server.listen(0, "127.0.0.1", () => {
-  // A server that listens on TCP has an address of this form.
+  // Safe: a server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;
   process.send?.({ url: `http://127.0.0.1:${port}` });
 });

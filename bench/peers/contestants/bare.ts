@@ -2,5 +2,5 @@ import Fastify from "fastify";
 
 export { get } from "./service.ts";
 
-/** As the manual shows it. */
+/** Fastify as its manual shows it. */
 export const app = Fastify({ logger: false });

@@ -22,8 +22,8 @@ import {
 } from "./service.ts";
 
 /*
- * The limit: code written by hand for operations that are known beforehand. No GraphQL, the fewest requests, as early as
- * they can start, and the selected keys written out.
+ * The limit: code written by hand for operations that are known in advance. It has no GraphQL, sends the fewest upstream requests, each as
+ * early as possible, and builds only the selected keys.
  */
 
 type Run = Experiment | Build | Group | ExperimentJob;
@@ -171,7 +171,7 @@ const rows = (write: typeof row | typeof longRow) => async (_: string, token: st
   const once = <Body>(path: string): Promise<Body> => {
     const reading = shared.get(path) ?? get<Body>(path, token);
     shared.set(path, reading);
-    // Each path has one shape of body.
+    // Safe: each path has one type of body.
     return reading as Promise<Body>;
   };
   const read = await Promise.all(
@@ -187,7 +187,7 @@ const rows = (write: typeof row | typeof longRow) => async (_: string, token: st
   return Object.fromEntries(read);
 };
 
-/** The records that these references name, by reference, in one list. */
+/** Reads the referenced records with one list request. Returns them by reference. */
 async function readAll<Record extends Build | Group>(
   kind: "builds" | "groups",
   references: readonly string[],
@@ -233,12 +233,12 @@ async function table(_: string, token: string) {
 const KEPT_MS = 60_000;
 const cached = new Map<string, { readonly until: number; readonly body: Promise<unknown> }>();
 
-/** Reads it unless it was read within the last minute with this token. */
+/** Returns the response that this token got for the path within the last minute, or reads it. */
 function getCached<Body>(path: string, token: string): Promise<Body> {
   const key = `${token} ${path}`;
   const found = cached.get(key);
   const now = performance.now();
-  // Each path has one shape of body.
+  // Safe: each path has one type of body.
   if (found && found.until > now) return found.body as Promise<Body>;
   const body = get<Body>(path, token);
   cached.set(key, { until: now + KEPT_MS, body });
@@ -278,12 +278,12 @@ createServer((request, response) => {
   request.setEncoding("utf8");
   request.on("data", (text: string) => (body += text));
   request.on("end", async () => {
-    // The harness sends this form only.
+    // Safe: the harness sends only this form.
     const { operationName, variables } = JSON.parse(body) as {
       operationName: string;
       variables: { id: string };
     };
-    // A document that nobody saw before is called Q3_1, Q3_2 …
+    // Operations with unseen documents are named Q3_1, Q3_2 and so on.
     const data = await ANSWERS[operationName.slice(0, 2)]?.(
       variables.id,
       request.headers.authorization ?? "",

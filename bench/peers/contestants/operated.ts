@@ -5,8 +5,8 @@ import { Agent, interceptors } from "undici";
 import { cached, type Get, getBy } from "./service.ts";
 
 /*
- * Features of servers in production, which Rungraph always has: a log line and metrics for each request, metrics of upstream requests,
- * upstream timeouts and retries. The depth of operations is limited where they are parsed.
+ * Features of production servers that Rungraph always has: a log line and metrics for each request, metrics of upstream requests, upstream
+ * timeouts and retries. The servers limit the depth of operations themselves, to MAX_DEPTH.
  */
 
 export const MAX_DEPTH = 12;

@@ -12,8 +12,8 @@ import type {
 import { buildPath, experimentPath, experimentsPath, groupPath, jobsPath, machinePath } from "./service.ts";
 
 /*
- * The part of Rungraph's schema that the operations select, as it is usually written: a resolver a field, and one loader of
- * records in the context. Yoga, Mercurius and Apollo Server serve it.
+ * The part of Rungraph's schema that the operations select, written in the usual way: one resolver per field, and one loader of records in
+ * the context. Yoga, Mercurius and Apollo Server serve it.
  */
 
 export interface Context {
@@ -28,7 +28,7 @@ const builder = new SchemaBuilder<{
 
 builder.scalarType("JSON", { serialize: (value) => value });
 
-// Each path has one shape of body.
+// Safe: each path has one type of body.
 const load = <Body>({ load: read }: Context, path: string) => read(path) as Promise<Body>;
 
 const RunStatus = builder.enumType("RunStatus", {
@@ -62,7 +62,7 @@ const Node = builder.objectRef<Machine>("Node").implement({
     gpuCount: t.exposeInt("n_gpus"),
   }),
 });
-/** The machine of a build, of which only the name is selected. */
+/** The machine of a build. Operations select only its name. */
 const NodeReference = builder.objectRef<string>("NodeReference").implement({
   fields: (t) => ({ name: t.string({ resolve: (name) => name }) }),
 });

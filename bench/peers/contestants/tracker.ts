@@ -11,7 +11,7 @@ class Tracker extends RESTDataSource {
   readonly #authorization: string;
 
   constructor(authorization: string, cache: Cache, fetch: Fetch) {
-    // Undici's own types of a request differ from those that the data source is written with.
+    // undici's request types differ from those of the data source.
     super({ cache, fetch: fetch as never });
     this.#authorization = authorization;
   }
@@ -25,7 +25,7 @@ class Tracker extends RESTDataSource {
   }
 }
 
-/** A data source for each request. */
+/** Creates one data source per request. */
 export const trackers =
   (cache: Cache, fetch: Fetch) =>
   (authorization = ""): Context => {

@@ -1,58 +1,58 @@
 import { useMemo, useSyncExternalStore } from "react";
 import type { RunFilter } from "./generated/graphql.ts";
 
-/** The state of the page, as the address keeps it: `#list=ada.mnist.1&run=ada.mnist.1.44&sort=metric.loss&show=log`. */
+/** The state of the page, stored in the address: `#list=ada.mnist.1&run=ada.mnist.1.44&sort=metric.loss&show=log`. */
 export interface Address {
   /** Unique name of a project (`ada.mnist`) or of a group (`ada.mnist.1`). Undefined: the start page. */
   readonly list?: string | undefined;
   /** Unique name of a run. */
   readonly run?: string | undefined;
-  /** The part of the run that is shown: `log` or `files`. Undefined: its charts. */
+  /** The shown part of the run: `log` or `files`. Undefined: its charts. */
   readonly show?: string | undefined;
-  /** Conditions of the list, as `filter.ts` reads them. */
+  /** Conditions of the list, in the language of `filter.ts`. */
   readonly filter?: string | undefined;
-  /** Id of the column that the list is sorted by, after `-` in descending order. Undefined: newest first. */
+  /** Id of the column that sorts the list, with a leading `-` for descending order. Undefined: newest first. */
   readonly sort?: string | undefined;
-  /** Ids of the columns by which runs are grouped, with commas between them; likewise the columns that are shown and pinned. */
+  /** Ids of the columns that group the runs, separated by commas. `columns` has the shown ones, and `pin` the pinned ones. */
   readonly group?: string | undefined;
   readonly columns?: string | undefined;
   readonly pin?: string | undefined;
-  /** Name of the view that these choices were saved under. */
+  /** Name under which these choices were saved as a view. */
   readonly view?: string | undefined;
   /** The metric for which the page ranks parameters. */
   readonly matters?: string | undefined;
-  /** Unique names of runs that are compared, with commas between them. */
+  /** Unique names of the compared runs, separated by commas. */
   readonly compare?: string | undefined;
-  /** How curves are drawn: on a `log` scale, and the weight of the past in their average, such as `0.6`. */
+  /** `log` for a logarithmic scale of the curves. `smooth` is the weight of the past in their moving average, such as `0.6`. */
   readonly scale?: string | undefined;
   readonly smooth?: string | undefined;
-  /** `all`: the archive is shown. */
+  /** `all` shows the archive. */
   readonly archive?: string | undefined;
 }
 
-/** The target of a link. Links change the address, and the page follows it: back, reload and bookmarks work. */
+/** The target of a link. The page follows the address, so back, reload and bookmarks work. */
 export function hrefOf(address: Address): string {
   const given = Object.entries(address).filter(([, value]) => value);
   return `#${new URLSearchParams(given).toString()}`;
 }
 
-/** The page of a run beside the list of its project. */
+/** The target of a link to a run, beside the list of its project. */
 export const runHref = (uniqueName: string) => hrefOf({ list: projectOf(uniqueName), run: uniqueName });
 
-/** `ada.mnist` of `ada.mnist.1` or `ada.mnist.1.44`. */
+/** The project in a unique name: `ada.mnist` of `ada.mnist.1` or `ada.mnist.1.44`. */
 export const projectOf = (uniqueName: string) => uniqueName.split(".", 2).join(".");
 
-/** Whether a list is a group (`ada.mnist.1`), or else a project. */
+/** Whether a list is a group (`ada.mnist.1`) and not a project. */
 export const isGroup = (list: string) => list.split(".").length > 2;
 
-/** The filter of a list: a group is a part of its project. */
+/** The filter for the runs of a list. The runs of a group are those of its project in that group. */
 export const within = (list: string, filter: RunFilter | null): RunFilter | null =>
   isGroup(list) ? { ...filter, groups: [list] } : filter;
 
-/** The parts of a text with commas between them. */
+/** Splits a text at its commas, without duplicates. */
 export const partsOf = (text: string | undefined) => [...new Set((text ?? "").split(",").filter(Boolean))];
 
-/** Runs that the gateway compares at once. */
+/** Maximum number of runs that the gateway compares at once. */
 export const MOST_COMPARED = 100;
 
 /** The target of a link that compares runs. */
@@ -64,7 +64,7 @@ function parse(hash: string): Address {
   return { list: list ?? (run && projectOf(run)), run, ...others };
 }
 
-/** Changes the address without a new entry in the history: for values that are tried out, such as those of a slider. */
+/** Changes the address without a new history entry, for values that people try out, such as those of a slider. */
 export function replaceAddress(address: Address): void {
   history.replaceState(null, "", hrefOf(address));
   dispatchEvent(new HashChangeEvent("hashchange"));

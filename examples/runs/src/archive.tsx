@@ -43,7 +43,7 @@ export function Archive() {
       <section className="panel" aria-labelledby="archive">
         <h2 id="archive">Archive</h2>
         <p className="hint">
-          Archived runs of all projects. The server may delete them for good after some days.
+          Archived runs of all projects. The server may delete them permanently after some days.
         </p>
         <Trouble error={error ?? restored.error} data={archives} retry={reload} />
         {refused && (
@@ -78,7 +78,7 @@ export function Archive() {
           )}
         </ul>
         {(archives?.totalCount ?? 0) > 100 && (
-          <p className="hint">The first 100 of {archives?.totalCount}.</p>
+          <p className="hint">Only the first 100 of {archives?.totalCount} are shown.</p>
         )}
       </section>
     </Sheet>

@@ -18,7 +18,7 @@ const chartsFragment = graphql(`
       times
       values
     }
-    # The same request as the series. The events continue behind it.
+    # Shares the request of the series. The events continue after this cursor.
     metrics {
       pageInfo {
         endCursor
@@ -50,7 +50,7 @@ interface ChartsProps {
   readonly onChange: () => void;
 }
 
-/** The metrics of a run, one chart each. Values that are recorded while it is open are added. */
+/** The charts of a run, one per metric. New values are added as they are recorded. */
 export function Charts({ of, address, onChange }: ChartsProps) {
   const { id, uniqueName, isFinished, metricSeries, metrics } = readFragment(chartsFragment, of);
   const after = metrics?.pageInfo.endCursor ?? null;
@@ -59,16 +59,16 @@ export function Charts({ of, address, onChange }: ChartsProps) {
     query: watchMetricsSubscription,
     of: `${id} ${after}`,
     isOver: isFinished,
-    // Behind the last record: each once, also when the connection breaks in between.
+    // Continues after the last record, so that each one arrives once, even if the connection breaks.
     variables: () => ({ id, after: records.at(-1)?.id ?? after }),
     onEvent: ({ experimentMetricRecorded: record }) => {
-      // Without a cursor, records between the read and the subscription may be missing: reading again brings all.
+      // Without a cursor, records between the read and the subscription may be missing, so the run is read again.
       if (after === null) onChange();
       else setRecords((earlier) => [...earlier, record]);
     },
   });
   const series = (metricSeries ?? []).map(({ name, steps, times, values }) => {
-    // Records that were there when the run was read once more are in the series already.
+    // Leaves out records that a later read of the run has added to the series.
     const last = Date.parse(times.at(-1) ?? "");
     const added = records.filter(({ createdAt }) => !(Date.parse(createdAt ?? "") <= last));
     const valueIn = (record: MetricRecord) => record.values.find((each) => each.name === name)?.value ?? null;
@@ -85,11 +85,11 @@ export function Charts({ of, address, onChange }: ChartsProps) {
 }
 
 interface Curve extends Series {
-  /** Number of the run, from which its colour follows. */
+  /** Index of the run, which determines its colour. */
   readonly place: number;
 }
 
-/** A row for each step, with the values of the curves there. */
+/** One row per step, with the value of each curve at that step. */
 function tableOf(curves: readonly Curve[], { scale, smooth: weight }: Address) {
   const rows = new Map<number, Record<string, number | null>>();
   for (const { place, steps, values } of curves)
@@ -101,7 +101,7 @@ function tableOf(curves: readonly Curve[], { scale, smooth: weight }: Address) {
   return [...rows.values()].toSorted((one, other) => (one["step"] ?? 0) - (other["step"] ?? 0));
 }
 
-/** A label of the axis of values: short, and different for any two ticks. */
+/** A short label for the value axis. Different ticks have different labels. */
 const tickInDigits = (value: number) => String(Number(value.toPrecision(4)));
 
 const TICK = { fill: "var(--soft)" };
@@ -109,12 +109,11 @@ const TICK = { fill: "var(--soft)" };
 const colourOf = (place: number) => `var(--curve-${place % 7})`;
 
 interface CurvesProps {
-  /** Runs in the order of their colours. */
   readonly runs: readonly { readonly name: string; readonly series: readonly Series[] }[];
   readonly address: Address;
 }
 
-/** The curves of some runs, a chart a metric, drawn as the address says. The bar below a chart shows a part of its axis. */
+/** The curves of some runs, one chart per metric. The address has their scale and smoothing. The bar below a chart selects a range. */
 export function Curves({ runs, address }: CurvesProps) {
   const { scale, smooth: weight = "0" } = address;
   const metrics = [...new Set(runs.flatMap(({ series }) => series.map(({ name }) => name)))].toSorted();

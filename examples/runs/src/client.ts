@@ -6,7 +6,7 @@ import { codesOf } from "./errors.tsx";
 import type { ArchiveRunsMutation, ArchiveRunsMutationVariables } from "./generated/graphql.ts";
 import { graphql } from "./generated/index.ts";
 
-/** Types without an id of their own: the cache keeps their objects as parts of the objects that they belong to. */
+/** Types without ids. The cache keeps their objects inside their parent objects. */
 const PARTS =
   "Breakdown CodeReference ComparedValues ExperimentComparison ExperimentCounts ExperimentSummary GatewayInfo GatewayLimits LogChunk " +
   "MetricPoint MetricSeries MetricStatistics MetricSummary MetricValue OutputFile OutputFolder OutputSubfolder PageInfo " +
@@ -20,7 +20,7 @@ const archivedFragment = graphql(`
   }
 `);
 
-/** A cache by the global ids of the gateway: news of a run from a mutation or an event shows wherever the run is shown. */
+/** A cache that is normalized by the gateway's global ids. A mutation or an event updates a run wherever it is shown. */
 const cache = () =>
   cacheExchange({
     keys: Object.fromEntries(
@@ -37,7 +37,7 @@ const cache = () =>
     resolvers: { User: { projects: relayPagination() } },
     updates: {
       Mutation: {
-        // The payload has the runs as they were before.
+        // The payload has the runs in their state before the mutation.
         archiveRuns: (
           { archiveRuns }: ArchiveRunsMutation,
           { isArchived }: ArchiveRunsMutationVariables,
@@ -50,21 +50,21 @@ const cache = () =>
     },
   });
 
-/** A client for one session: the cache goes with the token that read it. */
+/** Creates a client for one session. Each token has its own cache. */
 export function connect(token: string | undefined, onEnd: () => void): Client {
   const onError = (error: CombinedError) => {
     if (codesOf(error).includes("UNAUTHENTICATED")) onEnd();
   };
   return new Client({
     url: "/graphql",
-    preferGetMethod: false, // no queries in the access logs of proxies
-    fetchSubscriptions: true, // as server-sent events: the same address, headers and proxies as queries
+    preferGetMethod: false, // keeps queries out of the access logs of proxies
+    fetchSubscriptions: true, // server-sent events: same URL, headers and proxies as for queries
     fetchOptions: { headers: token ? { authorization: `token ${token}` } : {} },
     exchanges: [mapExchange({ onError }), cache(), fetchExchange],
   });
 }
 
-/** The token of the session, for requests that are not GraphQL: downloads. */
+/** The token of the session, for downloads, which do not use GraphQL. */
 export const SessionContext = createContext("");
 
 export const useSession = () => useContext(SessionContext);

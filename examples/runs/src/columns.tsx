@@ -23,9 +23,9 @@ export const features = tableFeatures({
   sortedRowModel: createSortedRowModel(),
 });
 
-/** The metric, or another value, of the runs of a group. */
+/** The summary of a column for a group of runs. */
 export interface Spread {
-  /** Of numbers; undefined of other values that differ. */
+  /** The mean of numbers, or the shared value. Undefined if other values differ. */
   readonly value: unknown;
   readonly words: string;
 }
@@ -40,7 +40,7 @@ function spreadOf(numbers: readonly number[], inWords: (value: number) => string
   return { value: mean, words: `${inWords(mean)}${deviation}` };
 }
 
-/** The value that all runs of a group share, or how many values they have. */
+/** The value that all runs of a group share, or the number of different values. */
 function sharedOf(values: readonly unknown[]): Spread {
   const [first, ...others] = new Set(values.map(textOf));
   return others.length > 0
@@ -53,7 +53,7 @@ const isNumber = (value: unknown) => typeof value === "number" && Number.isFinit
 const comparable = (value: unknown) =>
   typeof value === "object" && value !== null && "words" in value && "value" in value ? value.value : value;
 
-/** Numbers by size, all else as text. */
+/** Compares numbers by size, and everything else as text. */
 function compare(one: Row<typeof features, Run>, other: Row<typeof features, Run>, id: string): number {
   const [a, b] = [comparable(one.getValue(id)), comparable(other.getValue(id))];
   return typeof a === "number" && typeof b === "number"
@@ -61,7 +61,7 @@ function compare(one: Row<typeof features, Run>, other: Row<typeof features, Run
     : textOf(a).localeCompare(textOf(b), "en", { numeric: true });
 }
 
-/** Times by which the service sorts. */
+/** Times by which the service can sort. */
 const TIMES = [
   ["created", "createdAt", "CREATED_AT"],
   ["started", "startedAt", "STARTED_AT"],
@@ -69,7 +69,7 @@ const TIMES = [
   ["last changed", "updatedAt", "UPDATED_AT"],
 ] as const satisfies readonly (readonly [string, keyof Run, RunOrderField])[];
 
-/** The order in which the service sends the runs. Null: it does not have this one, and the page itself sorts. */
+/** The order for the service to sort the runs by. Null: the service cannot sort like this, and the page does. */
 export function serverOrderOf(sort: string | undefined): RunOrder | null {
   const [, descending, id = "created"] = /^(-?)(.+)$/.exec(sort ?? "-created") ?? [];
   const direction = descending ? "DESC" : "ASC";
@@ -78,11 +78,10 @@ export function serverOrderOf(sort: string | undefined): RunOrder | null {
   return id.startsWith("metric.") ? { by: { metric: id.slice("metric.".length) }, direction } : null;
 }
 
-/** The best first: descending, unless smaller values of the metric are better. */
+/** The order after the first click on a column: newest or best first for times and metrics, ascending for others. */
 export const firstOrderOf = (id: string) =>
   TIMES.some(([name]) => name === id) || (id.startsWith("metric.") && !isSmallerBetter(id)) ? `-${id}` : id;
 
-/** The name of a column in its heading. */
 export const labelOf = (id: string) => id.replace(/^(?:parameter|metric)\./, "");
 
 const helper = createColumnHelper<typeof features, Run>();
@@ -90,7 +89,7 @@ const helper = createColumnHelper<typeof features, Run>();
 interface Kind {
   readonly valueOf: (run: Run) => unknown;
   readonly cell?: (run: Run) => ReactNode;
-  /** Numbers of which a group shows mean and spread. */
+  /** Formats numbers, for a column whose groups show mean and deviation. */
   readonly inWords?: (value: number) => string;
   readonly size?: number;
 }
@@ -101,7 +100,7 @@ const date = (key: (typeof TIMES)[number][1]): Kind => ({
   size: 180,
 });
 
-/** The columns that each run has. */
+/** Columns that every run has. */
 const PROPERTIES: Readonly<Record<string, Kind>> = {
   status: { valueOf: ({ status }) => status.toLowerCase(), cell: (run) => <Status of={run} />, size: 132 },
   duration: {
@@ -129,7 +128,7 @@ function kindOf(id: string): Kind {
   return PROPERTIES[id] ?? { valueOf: ({ parameters }) => parameters[name] };
 }
 
-/** The columns of a table by their ids. */
+/** Creates the columns of a table from their ids. */
 export const columnsOf = (ids: readonly string[]) =>
   helper.columns(
     ids.map((id) => {
@@ -156,10 +155,10 @@ const namesIn = (records: readonly object[]) => [
   ...new Set(records.flatMap((record) => Object.keys(record))),
 ];
 
-/** Parameters that have a column without having been chosen. */
+/** Maximum number of parameters that have a column by default. */
 const USUAL = 12;
 
-/** The ids of the columns that there are, and of those that are shown in their order. */
+/** The ids of all columns, the ids of the shown ones in order, and the names of all metrics. */
 export function idsOf(runs: readonly Run[], { columns, sort = "", group }: Address) {
   const parameters = namesIn(runs.map((run) => run.parameters)).map((name) => `parameter.${name}`);
   const metrics = namesIn(runs.map((run) => run.metrics))

@@ -10,7 +10,7 @@ import { useRead } from "./live.tsx";
 import { Loading, Sheet } from "./parts.tsx";
 import { Status } from "./status.tsx";
 
-/** The fragment as a deferred one: the differences are shown before the curves are there. */
+/** The fragment is deferred: the page shows the differences before the curves arrive. */
 const curvesFragment: DocumentTypeDecoration<Incremental<CurvesFragment>, object> = graphql(`
   fragment Curves on Experiment {
     id
@@ -44,10 +44,10 @@ const compareQuery = graphql(`
   }
 `);
 
-/** Maximum points of all curves of a metric. More could not be distinguished, and would be slow to draw. */
+/** Maximum number of points in all curves of a metric together. More would be slow to draw and hard to distinguish. */
 const POINTS = 12_000;
 
-/** Curves of several runs, and their values side by side, a column a run. */
+/** The curves of several runs, and a table of their values with one column per run. */
 export function Compare({ address }: { address: Address }) {
   const ids = partsOf(address.compare);
   const { data, error, fetching, reload } = useRead({
@@ -126,7 +126,7 @@ export function Compare({ address }: { address: Address }) {
                 </tbody>
               </table>
             </div>
-            <p className="hint">★ is the best value: the smallest of a loss or an error, else the largest.</p>
+            <p className="hint">★ marks the best value: the smallest loss or error, otherwise the largest.</p>
           </section>
         </>
       )}

@@ -2,7 +2,7 @@ import type { CombinedError } from "urql";
 
 /** Messages for the codes that the reader can act on. For other codes the page shows the message of the gateway. */
 const WORDS: Record<string, string> = {
-  BAD_USER_INPUT: "Something in the address of this page, or in a field, is not understood.",
+  BAD_USER_INPUT: "The address of this page or one of the fields is not valid.",
   BAD_CREDENTIALS: "User name or password is wrong.",
   CAPABILITY_UNAVAILABLE: "The server does not offer this.",
   FORBIDDEN: "You are not allowed to do this.",
@@ -10,7 +10,7 @@ const WORDS: Record<string, string> = {
   NO_ANSWER: "The gateway cannot be reached.",
 };
 
-/** Codes of errors that another attempt does not change. */
+/** Codes of errors that a retry cannot fix. */
 const LASTING = new Set([
   "BAD_CREDENTIALS",
   "BAD_USER_INPUT",
@@ -20,7 +20,7 @@ const LASTING = new Set([
   "UNAUTHENTICATED",
 ]);
 
-/** The code of each error, such as NOT_FOUND; NO_ANSWER is a word of this page. */
+/** The code of each error, such as NOT_FOUND. NO_ANSWER is this page's own code for network errors. */
 export const codesOf = (error: CombinedError | undefined) =>
   error?.networkError
     ? ["NO_ANSWER"]
@@ -31,12 +31,12 @@ export const isPassing = (error: CombinedError) => !codesOf(error).every((code) 
 
 interface TroubleProps {
   readonly error: CombinedError | undefined;
-  /** The data that could be read. With data, an error is only a note: the rest of the response is good. */
+  /** The data in the response. With data, the errors are shown as a note, because the rest of the response is valid. */
   readonly data?: unknown;
   readonly retry?: () => void;
 }
 
-/** The errors, one for each code, and a button to try again where that can help. */
+/** Shows the errors, one per code, and a button to try again if a retry can help. */
 export function Trouble({ error, data, retry }: TroubleProps) {
   if (!error) return null;
   const troubles = new Map(codesOf(error).map((code, at) => [code, error.graphQLErrors[at]]));
@@ -44,10 +44,10 @@ export function Trouble({ error, data, retry }: TroubleProps) {
     <div role="alert" className={data ? "note" : "trouble"}>
       {[...troubles].map(([code, told]) => (
         <div key={code}>
-          {data ? "Not everything could be read. " : ""}
+          {data ? "Some data could not be loaded. " : ""}
           {WORDS[code] ?? told?.message} <code>{code}</code>
           {told?.extensions["outcome"] === "unknown" &&
-            " It may have taken effect: look before you repeat it."}
+            " It may have taken effect. Check before you repeat it."}
           {code === "BAD_USER_INPUT" && <p>{told?.message}</p>}
         </div>
       ))}

@@ -36,7 +36,7 @@ const folderQuery = graphql(`
   }
 `);
 
-/** The files of a run: its outputs and its log as a whole, and its output files as a tree. */
+/** The files of a run: downloads of its outputs and its log, and the tree of its output files. */
 export function Files({ of }: { of: FragmentType<typeof filesFragment> }) {
   const { id, uniqueName, outputsUrl, logsUrl } = readFragment(filesFragment, of);
   return (
@@ -50,7 +50,7 @@ export function Files({ of }: { of: FragmentType<typeof filesFragment> }) {
   );
 }
 
-/** The contents of a folder: folders first, each read when it is opened, then files. A null path is that of the outputs. */
+/** The contents of a folder, folders first. Each folder is read when it is opened. A null path is the root of the outputs. */
 function Folder({ run, path }: { run: string; path: string | null }) {
   const { data, error, fetching, reload } = useRead({ query: folderQuery, variables: { run, path } });
   const [open, setOpen] = useState<string | null>();
@@ -84,11 +84,11 @@ function Folder({ run, path }: { run: string; path: string | null }) {
   );
 }
 
-/** Loads a file with the token, which a plain link does not carry, and lets the browser save it. A cut file is never saved. */
+/** Downloads a file with the token, which a plain link cannot send, and lets the browser save it if it is complete. */
 async function save(url: string, token: string, name: string): Promise<CombinedError | undefined> {
   try {
     const response = await fetch(url, { headers: { authorization: `token ${token}` } });
-    // A failure is reported as in GraphQL.
+    // An error response has the format of GraphQL errors.
     if (!response.ok) return new CombinedError({ graphQLErrors: (await response.json()).errors });
     const link = document.createElement("a");
     link.href = URL.createObjectURL(await response.blob());
@@ -103,14 +103,13 @@ async function save(url: string, token: string, name: string): Promise<CombinedE
 
 interface DownloadProps {
   readonly url: string;
-  /** Name of the file that is saved. */
+  /** Name under which the file is saved. */
   readonly name: string;
   readonly label: string;
-  /** A longer name, for a label that is ambiguous. */
+  /** Accessible name, for a label that is ambiguous. */
   readonly title?: string;
 }
 
-/** Saves a file, and shows the outcome. */
 export function Download({ url, name, label, title }: DownloadProps) {
   const token = useSession();
   const [state, setState] = useState("");

@@ -37,7 +37,7 @@ const namesQuery = graphql(`
 const textsIn = (rows: readonly { readonly values: readonly unknown[] }[] | null) =>
   (rows ?? []).flatMap(({ values: [value] }) => (value === null ? [] : textOf(value)));
 
-/** The names that a filter of the list can use, of its newest 1,000 runs. Null: they cannot be read. */
+/** The names that a filter can use, from the newest 1,000 runs of the list. Undefined: not read yet. Null: reading failed. */
 export function useNames(list: string, isNeeded: boolean): Names | undefined | null {
   const { data, error, fetching } = useRead({
     query: namesQuery,
@@ -61,11 +61,11 @@ export function useNames(list: string, isNeeded: boolean): Names | undefined | n
 interface FilterLineProps {
   readonly address: Address;
   readonly names: Names | undefined;
-  /** Called when the names are wanted. */
+  /** Called when the names are needed. */
   readonly onFocus: () => void;
 }
 
-/** One line of conditions, which completes names and values, and reports at once a name that no run has. */
+/** An input for a line of conditions. It completes names and values, and reports unknown names immediately. */
 export function FilterLine({ address, names, onFocus }: FilterLineProps) {
   const { filter = "" } = address;
   const [text, setText] = useState(filter);
@@ -80,7 +80,7 @@ export function FilterLine({ address, names, onFocus }: FilterLineProps) {
     items: [...items],
     inputValue: text,
     selectedItem: null,
-    // A property, and a parameter or a metric, go on with a value.
+    // A selected name stays in the line, so that its value can be typed next.
     onSelectedItemChange: ({ selectedItem }) => selectedItem !== null && setText(selectedItem),
     stateReducer: (_state, { type, changes }) =>
       type === useCombobox.stateChangeTypes.InputKeyDownEnter ||
@@ -104,7 +104,7 @@ export function FilterLine({ address, names, onFocus }: FilterLineProps) {
         <input
           {...getInputProps({
             onFocus,
-            // At once: downshift tells of it only after the next frame, when a second key may have been pressed.
+            // Updates the text immediately. downshift reports it after the next frame, when a second key may have been pressed.
             onChange: ({ currentTarget }) => setText(currentTarget.value),
             onKeyDown: ({ key, currentTarget }) => {
               if (key === "Enter" && highlightedIndex < 0) currentTarget.form?.requestSubmit();
@@ -129,7 +129,7 @@ export function FilterLine({ address, names, onFocus }: FilterLineProps) {
       {filter && <a href={hrefOf({ ...address, filter: undefined })}>All runs</a>}
       <div id="filter-problems" role="alert" className={problems.length > 0 ? "note" : undefined}>
         {problems.join(" ")}
-        {problems.length > 0 && text === filter && " This is not filtered by."}
+        {problems.length > 0 && text === filter && " The filter ignores this."}
       </div>
     </form>
   );

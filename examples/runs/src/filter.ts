@@ -1,6 +1,6 @@
 import type { RunFilter, RunStatus } from "./generated/graphql.ts";
 
-/** The statuses that runs are filtered by. */
+/** Statuses that a filter accepts. */
 const STATUSES = [
   "running",
   "succeeded",
@@ -14,41 +14,38 @@ const STATUSES = [
   "unschedulable",
 ] as const satisfies readonly Lowercase<RunStatus>[];
 
-/** The names that runs of a list have, and that a filter can name. */
+/** Names from the runs of a list, for use in a filter. */
 export interface Names {
   readonly metrics: readonly string[];
-  /** Values by the names of parameters. */
+  /** Values of each parameter, by its name. */
   readonly parameters: Readonly<Record<string, readonly string[]>>;
   readonly users: readonly string[];
   readonly tags: readonly string[];
-  /** Whether all runs of the list were looked at. */
+  /** Whether the names come from all runs of the list. */
   readonly isComplete: boolean;
 }
 
 const BOUNDS = { "<": "lessThan", "<=": "atMost", ">": "greaterThan", ">=": "atLeast" } as const;
 
-/** `metric.loss<0.3`, or `loss<0.3` where it is clear. Names and values with spaces stand in quotation marks. */
+/** `metric.loss<0.3`, or `loss<0.3` if it is unambiguous. Names and values with spaces need quotation marks. */
 const CONDITION = /^(?:(metric|parameter)\.)?(.+?)(<=|>=|<|>|==?)(.+)$/;
 const PROPERTY = /^(status|tag|user):(.*)$/;
 
-/** A text with its quotation marks, and without them. */
+/** Splits a line at its spaces, except those inside quotation marks. `plain` removes the quotation marks. */
 const termsOf = (text: string) => text.match(/(?:"[^"]*"?|[^\s",]|,(?=\S))+/g) ?? [];
 const plain = (term: string) => term.replaceAll('"', "");
 const quoted = (text: string) => (/[\s",]/.test(text) ? `"${plain(text)}"` : text);
 
 interface Reading {
-  /** Null where nothing is filtered. */
+  /** Null if nothing is filtered. */
   readonly filter: RunFilter | null;
-  /** Problems with terms, which are left out of the filter. */
+  /** Problems with single terms. The filter leaves out these terms. */
   readonly problems: readonly string[];
 }
 
 const listed = (names: readonly string[]) => (names.length > 0 ? names.join(", ") : "none");
 
-/**
- * Reads a line such as `loss<0.3 lr>=0.02 status:failed tag:cnn user:ada words`. All conditions must hold. Names are checked where they
- * are known.
- */
+/** Parses a line such as `loss<0.3 status:failed tag:cnn words`. All conditions must hold. Names are checked once they are known. */
 export function readFilter(line: string | undefined, names: Names | undefined): Reading {
   const problems: string[] = [];
   const filter = {
@@ -69,7 +66,7 @@ export function readFilter(line: string | undefined, names: Names | undefined): 
     for (const each of values) {
       const status = STATUSES.find((known) => known === each.toLowerCase());
       if (status) filter.statuses.push(status.toUpperCase() as RunStatus);
-      else problems.push(`No such status: ${each}. There are ${listed(STATUSES)}.`);
+      else problems.push(`No such status: ${each}. Statuses: ${listed(STATUSES)}.`);
     }
   }
 
@@ -78,12 +75,12 @@ export function readFilter(line: string | undefined, names: Names | undefined): 
     const of = kind ?? (metrics.includes(name) ? "metric" : parameters.includes(name) ? "parameter" : "");
     if (names?.isComplete && of !== "parameter" && !metrics.includes(name)) {
       const known = of
-        ? `There are ${listed(metrics)}.`
-        : `There are the metrics ${listed(metrics)} and the parameters ${listed(parameters)}.`;
+        ? `Metrics: ${listed(metrics)}.`
+        : `Metrics: ${listed(metrics)}. Parameters: ${listed(parameters)}.`;
       return void problems.push(`No such ${of || "metric or parameter"}: ${name}. ${known}`);
     }
     if (names?.isComplete && of === "parameter" && !parameters.includes(name))
-      return void problems.push(`No such parameter: ${name}. There are ${listed(parameters)}.`);
+      return void problems.push(`No such parameter: ${name}. Parameters: ${listed(parameters)}.`);
     const bound = sign in BOUNDS ? BOUNDS[sign as keyof typeof BOUNDS] : null;
     const number = Number(value);
     if ((bound || of === "metric") && !Number.isFinite(number))
@@ -108,10 +105,10 @@ export function readFilter(line: string | undefined, names: Names | undefined): 
   return { filter: given.length > 0 ? Object.fromEntries(given) : null, problems };
 }
 
-/** Whether a line has conditions whose names decide what they mean. */
+/** Whether a line has conditions that need the names: a name alone can be a metric or a parameter. */
 export const needsNames = (line: string | undefined) => /[<>=]/.test(line ?? "");
 
-/** Ways to go on with a line: names while one is typed, values behind a name and a sign. */
+/** Completions of a line: names while one is typed, and values after a name and a sign. */
 export function completionsOf(line: string, names: Names | undefined): readonly string[] {
   const term = /\s$/.test(line) ? "" : (termsOf(line).at(-1) ?? "");
   const start = line.slice(0, line.length - term.length);

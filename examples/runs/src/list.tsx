@@ -43,7 +43,6 @@ const headQuery = graphql(`
   }
 `);
 
-/** The runs of a project or of a group. */
 export function List({ name, address }: { name: string; address: Address }) {
   const { sort, group, filter: line } = address;
   const [isNaming, setNaming] = useState(false);
@@ -130,7 +129,7 @@ export function List({ name, address }: { name: string; address: Address }) {
           <footer>
             <LiveBadge state={live} />
             <p className="hint" role="status">
-              {isOld && !error && "Loading… These are the runs from before. "}
+              {isOld && !error && "Loading… The table still shows the previous runs. "}
               {hasMore
                 ? `${runs.length.toLocaleString("en")} of ${totalCount?.toLocaleString("en") ?? "more"} runs are loaded.`
                 : `${many(runs.length)}.`}
@@ -151,9 +150,8 @@ export function List({ name, address }: { name: string; address: Address }) {
   );
 }
 
-/** Says why a list is empty. */
 function Empty({ line, archived }: { line: string | undefined; archived: number }) {
-  const why = archived > 0 ? `${many(archived)} archived, and no others here.` : "No runs yet.";
+  const why = archived > 0 ? `${many(archived)} archived. There are no others.` : "No runs yet.";
   return (
     <p className="empty">
       {line ? `No run matches ${line}.` : why} <a href={hrefOf({ archive: "all" })}>Archive</a>
@@ -161,7 +159,7 @@ function Empty({ line, archived }: { line: string | undefined; archived: number 
   );
 }
 
-/** The description of a group, and the number of its runs in each phase. The counts of a server can overlap. */
+/** The description of a group and the number of its runs in each phase. The server's counts can overlap. */
 function Counts({ of }: { of: HeadQuery["group"] | undefined }) {
   const { description, experimentCounts: counts } = of ?? {};
   const phases = ["succeeded", "running", "failed", "stopped"] as const;

@@ -9,10 +9,10 @@ import {
 } from "urql";
 import { isPassing } from "./errors.tsx";
 
-/** Reads that failed for a reason that can pass. */
+/** Repeats the failed reads that can succeed later. */
 const failed = new Set<() => void>();
 
-/** Reads again, as soon as a stream is back, what has failed meanwhile. */
+/** Repeats a failed read as soon as a stream is back. */
 export function useRetry(error: CombinedError | undefined, read: () => void) {
   const again = useEffectEvent(read);
   const canPass = error !== undefined && isPassing(error);
@@ -24,7 +24,7 @@ export function useRetry(error: CombinedError | undefined, read: () => void) {
   }, [canPass]);
 }
 
-/** A query that keeps its last data while a later attempt fails, and is tried again when a stream is back. */
+/** Runs a query. It keeps the last data if a later attempt fails, and repeats a failed attempt when a stream is back. */
 export function useRead<Data, Variables extends AnyVariables>(given: UseQueryArgs<Variables, Data>) {
   const [{ data: read, error, fetching }, execute] = useQuery<Data, Variables>(given);
   const [kept, keep] = useState(read);
@@ -34,21 +34,21 @@ export function useRead<Data, Variables extends AnyVariables>(given: UseQueryArg
   return { data: read ?? kept, error: fetching ? undefined : error, fetching, reload };
 }
 
-/** Pauses before a stream is opened again, in milliseconds: doubled while it brings nothing. */
+/** Pauses before a stream is opened again, in milliseconds. They double until an event arrives. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 
-/** `failed`: for a reason that another attempt does not change. */
+/** `failed`: an error that a retry cannot fix. */
 type LiveState = "connecting" | "live" | "waiting" | "ended" | "failed";
 
 interface Subscription<Data, Variables extends AnyVariables> {
   readonly query: TypedDocumentNode<Data, Variables>;
-  /** Variables of the next attempt: a cursor in them continues where the last event was. */
+  /** Variables of the next attempt. A cursor in them continues after the last event. */
   readonly variables: () => Variables;
   readonly onEvent: (data: Data) => void;
-  /** Key of the subscription: a new key starts a new subscription. */
+  /** Key of the subscription. A new key starts a new subscription. */
   readonly of: string;
-  /** Whether nothing more will arrive once the stream has ended. */
+  /** Whether to leave the stream closed once it has ended, because nothing more will arrive. */
   readonly isOver: boolean;
 }
 
@@ -59,10 +59,7 @@ function onVisibility(act: () => void) {
   return () => document.removeEventListener("visibilitychange", act);
 }
 
-/**
- * Follows a subscription of the gateway while the page is visible. Hidden pages use no connection: over HTTP/1.1 a browser has six for
- * each server, shared by all tabs.
- */
+/** Follows a subscription while the page is visible: over HTTP/1.1, all tabs of a browser share six connections per server. */
 export function useLive<Data, Variables extends AnyVariables>({
   query,
   of,
@@ -100,7 +97,7 @@ export function useLive<Data, Variables extends AnyVariables>({
         .subscription(query, variables())
         .subscribe(({ data, error, hasNext }) => {
           if (error) return fail(error);
-          // urql reports the end by the last event once more.
+          // urql reports the end of a stream by repeating the last event.
           if (!hasNext || !data) return reopen("waiting");
           pause = FIRST_PAUSE_MS;
           setState("live");
@@ -127,7 +124,7 @@ const WORDS: Record<LiveState, string> = {
   failed: "not live",
 };
 
-/** Whether the page follows the service by itself. */
+/** Shows whether the page receives live updates. */
 export function LiveBadge({ state }: { state: LiveState }) {
   return (
     <span className="badge" role="status" data-live={state}>

@@ -27,7 +27,7 @@ const watchLogSubscription = graphql(`
   }
 `);
 
-/** The end of the log of a run, and the lines that are written meanwhile. */
+/** The end of a run's log, extended live. */
 export function Log({ id, name }: { id: string; name: string }) {
   const { data, error, fetching, reload } = useRead({
     query: logQuery,
@@ -44,13 +44,13 @@ export function Log({ id, name }: { id: string; name: string }) {
 interface FollowingProps {
   readonly id: string;
   readonly name: string;
-  /** The end of the log as it was read, and the cursor behind it. Empty and null before there is a log. */
+  /** The end of the log and the cursor after it, as they were read. Empty and null if there is no log yet. */
   readonly text: string;
   readonly endCursor: string | null;
   readonly isFinished: boolean;
 }
 
-/** Shows the end of a text that grows, each line once, until somebody scrolls up. */
+/** Shows a growing text, each line once. Stays at its end until the reader scrolls up. */
 function Following({ id, name, isFinished, ...read }: FollowingProps) {
   const [{ text, endCursor }, setLog] = useState(read);
   useLive({

@@ -17,7 +17,7 @@ interface Session {
   readonly ended?: boolean;
 }
 
-/** The token outlives a reload of this tab. Nothing of it is left when the tab is closed, and other tabs do not have it. */
+/** Key of the token in the storage of this tab. The token survives a reload, but is gone once the tab is closed. */
 const KEY = "runs:token";
 
 function kept(): Session {
@@ -25,13 +25,13 @@ function kept(): Session {
   return token === null ? {} : { token };
 }
 
-/** The selection of runs goes with the session. */
+/** Stores the token. Without a token, clears the storage, including the selected runs. */
 const keep = (token: string | undefined) =>
   token === undefined ? sessionStorage.clear() : sessionStorage.setItem(KEY, token);
 
 function App() {
   const [{ token, ended }, setSession] = useState<Session>(kept);
-  // Before the page shows that somebody is signed in, so that a reload finds it.
+  // Stores the token before the page shows that the user is signed in, so that a reload finds it.
   useLayoutEffect(() => keep(token), [token]);
   const client = useMemo(() => connect(token, () => setSession({ ended: true })), [token]);
   return (
@@ -47,7 +47,7 @@ function App() {
   );
 }
 
-/** The page of somebody who is signed in: the start page, a page of its own, or a list of runs with one run beside it. */
+/** The page of a signed-in user: the start page, a separate sheet, or a list of runs with one run beside it. */
 function Board({ onSignOut }: { onSignOut: () => void }) {
   const address = useAddress();
   const { list, archive, compare, matters } = address;
@@ -65,7 +65,7 @@ function Board({ onSignOut }: { onSignOut: () => void }) {
   );
 }
 
-/** The way back; on a narrow page, where only the last selection is shown, the only one. */
+/** The breadcrumb. It is the only way back on a narrow page, which shows one selection at a time. */
 function Crumbs({ address }: { address: Address }) {
   const { run, archive, compare, matters, ...listed } = address;
   const { list } = listed;

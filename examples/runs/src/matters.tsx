@@ -41,7 +41,7 @@ interface Breakdowns {
   } | null;
 }
 
-/** A query with a breakdown for each of some parameters, whose names are known only now. */
+/** Builds a query with one breakdown per parameter, because their names are only known at runtime. */
 function breakdownsOf(parameters: readonly string[]): string {
   const fields = parameters.map(
     (name, at) =>
@@ -56,7 +56,7 @@ function breakdownsOf(parameters: readonly string[]): string {
   }`;
 }
 
-/** The parameters that matter for a metric, over the runs of a list as it is filtered. Each leads to the runs grouped by it. */
+/** Ranks parameters by how strongly a metric depends on them in the filtered runs. Links each to the runs grouped by it. */
 export function Matters({ address }: { address: Address }) {
   const { list = "", matters: metric = "", filter: line } = address;
   const names = useNames(list, Boolean(line));
@@ -118,19 +118,19 @@ export function Matters({ address }: { address: Address }) {
             ))}
           </ul>
           <p className="hint">
-            Rank correlation, of numbers: near 1, {metric} grows with the parameter; near -1, it shrinks as
-            the parameter grows; near 0, it does neither as a whole. The parameter can still matter: if the
-            best values lie in the middle, the runs grouped by it show that; if it depends on another
-            parameter, filter by that one.
+            Rank correlation, for numbers: near 1, {metric} grows with the parameter. Near -1, it shrinks as
+            the parameter grows. Near 0, there is no overall trend, but the parameter can still matter. If the
+            best values lie in the middle, the runs grouped by the parameter show it. If its influence depends
+            on another parameter, filter by that one.
           </p>
           <p className="hint">
-            Spread between groups, of texts, which have no order: near 1, {metric} differs between the groups
-            of equal values; near 0, it differs as much within each of them.
+            Spread between groups, for texts, which have no order: near 1, {metric} differs between groups of
+            equal values. Near 0, it differs as much within each group.
           </p>
           {leftOut.length > 0 && <p className="hint">Not ranked: {leftOut.join(", ")}.</p>}
           <p className="hint">
-            Of {summary.scannedRows} runs
-            {summary.total !== null && summary.total > summary.scannedRows ? `, of ${summary.total}` : ""}.
+            Based on {summary.scannedRows}{" "}
+            {summary.total !== null && summary.total > summary.scannedRows ? `of ${summary.total} ` : ""}runs.
           </p>
         </section>
       )}

@@ -33,10 +33,10 @@ const startMutation = graphql(`
   }
 `);
 
-/** The specification for editing: a text as it is, an object as YAML without the parameters, which have fields of their own. */
+/** The specification to edit. A text is unchanged. An object is written as YAML, without the parameters if they have fields. */
 function specificationOf(raw: unknown, hasFields: boolean): string {
   if (typeof raw === "string") return raw;
-  // Safe: a configuration is a text or an object.
+  // Safe: a configuration is a text, an object or null.
   const { version = 1, declarations, ...sections } = (raw ?? {}) as Record<string, unknown>;
   const all = {
     version,
@@ -50,7 +50,7 @@ function specificationOf(raw: unknown, hasFields: boolean): string {
 
 const writtenOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** The typed value: a text if the parameter was one, else parsed as JSON if possible, such as a number or a list. */
+/** Parses a typed value. It stays a text if the parameter was one or if it is no JSON, such as a number or a list. */
 function valueOf(text: string, before: unknown): unknown {
   if (typeof before === "string") return text;
   try {
@@ -60,7 +60,7 @@ function valueOf(text: string, before: unknown): unknown {
   }
 }
 
-/** The value of a parameter as an argument in a command, such as `--lr=0.1` or `--learning-rate 0.1`. */
+/** Matches a parameter with its value in a command, such as `--lr=0.1` or `--learning-rate 0.1`. */
 function argumentOf(name: string, value: string): RegExp {
   const [named, valued] = [name, value].map((text) => text.replace(/\W/g, "\\$&"));
   return new RegExp(`(?<![\\w-])-*${named?.replace(/_/g, "[-_]")}[= ]["']?${valued}(?![\\w.-])`);
@@ -77,7 +77,7 @@ export function NewRun({ of }: { of: FragmentType<typeof newRunFragment> }) {
     specificationOf(config?.raw, (parameters ?? []).length > 0),
   );
   const [changed, setChanged] = useState<Readonly<Record<string, string>>>({});
-  // Arguments of the command that still have the value of before.
+  // Arguments of the command that still have the old value.
   const outdated = (parameters ?? []).flatMap(({ name, value }) => {
     const [before, now] = [writtenOf(value), changed[name] ?? writtenOf(value)];
     const argument = argumentOf(name, before);
@@ -93,7 +93,7 @@ export function NewRun({ of }: { of: FragmentType<typeof newRunFragment> }) {
     const newTags = tagsIn(textOf("tags"));
     const typed = (parameters ?? []).flatMap(({ name, value: before }) => {
       const text = textOf(`parameter.${name}`);
-      // A specification that was written as text contains the parameters, and they may have been edited there.
+      // A specification that was written as text contains the parameters. They may have been edited there.
       const isSame = typeof config?.raw === "string" && text === writtenOf(before);
       return isSame ? [] : { name, value: valueOf(text, before) };
     });
@@ -102,13 +102,13 @@ export function NewRun({ of }: { of: FragmentType<typeof newRunFragment> }) {
       input: {
         specificationText: textOf("specification"),
         name: textOf("name") || undefined,
-        // Some servers refuse tags, also an empty list of them.
+        // Some servers reject tags, even an empty list of them.
         ...(newTags.length > 0 && { tags: newTags }),
         ...(typed.length > 0 && { parameters: typed }),
       },
     });
     const run = data?.createExperiment?.experiment;
-    // A person who closed the dialog meanwhile stays on the page.
+    // If the dialog was closed meanwhile, the page stays where it is.
     if (!run || !dialog.current?.open) return;
     dialog.current.close();
     location.hash = hrefOf({ ...address, list: projectOf(uniqueName), run: run.uniqueName, show: undefined });
@@ -143,7 +143,7 @@ export function NewRun({ of }: { of: FragmentType<typeof newRunFragment> }) {
             {parameters?.map(({ name, value }) => (
               <label key={name}>
                 {name}
-                {/* An empty text stays one. */}
+                {/* A text parameter that is empty may stay empty. */}
                 <input
                   name={`parameter.${name}`}
                   defaultValue={writtenOf(value)}
@@ -157,7 +157,7 @@ export function NewRun({ of }: { of: FragmentType<typeof newRunFragment> }) {
             <p key={found} className="note" role="status">
               The specification still has {found}.
               <button type="button" onClick={() => setSpecification(text)}>
-                Replace it by {next}
+                Replace it with {next}
               </button>
             </p>
           ))}

@@ -1,6 +1,6 @@
 import { type ComponentProps, type ReactNode, type RefObject, useEffect, useId, useRef } from "react";
 
-/** A button that can be off for the moment. It keeps the focus, which browsers take from buttons that are `disabled`. */
+/** A button that can be turned off. It keeps the focus, which a `disabled` button loses. */
 export function Button({ isOff, onClick, ...given }: ComponentProps<"button"> & { isOff: boolean }) {
   return (
     <button
@@ -17,7 +17,7 @@ export const Loading = ({ what }: { what: string }) => (
   </p>
 );
 
-/** A fact with its name; nothing where the service has none. */
+/** A value with its name. Shows nothing if the service has no value. */
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   if (children === null || children === undefined || children === "") return null;
   return (
@@ -32,7 +32,7 @@ const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeSty
 
 export const Moment = ({ at }: { at: string }) => <time dateTime={at}>{moment.format(new Date(at))}</time>;
 
-/** A menu over the page: the browser closes it on Escape or a press beside it, and returns the focus. */
+/** A menu over the page. The browser closes it on Escape or a press outside, and returns the focus. */
 export function Menu({ label, children }: { label: ReactNode; children: ReactNode }) {
   const id = useId();
   return (
@@ -48,7 +48,7 @@ export function Menu({ label, children }: { label: ReactNode; children: ReactNod
 }
 
 interface ConfirmProps {
-  /** The verb, such as "Stop", and its object. */
+  /** The verb of the action, such as "Stop", and its object. */
   readonly act: string;
   readonly of: string;
   readonly isOff: boolean;
@@ -56,7 +56,7 @@ interface ConfirmProps {
   readonly children: ReactNode;
 }
 
-/** A button that asks before it acts. The browser keeps the focus in the dialog, closes it on Escape, and returns the focus. */
+/** A button that asks for confirmation. The browser keeps the focus in the dialog, closes it on Escape, and returns the focus. */
 export function Confirm({ act, of, isOff, onYes, children }: ConfirmProps) {
   const id = useId();
   const question = useRef<HTMLDialogElement>(null);
@@ -81,7 +81,7 @@ export function Confirm({ act, of, isOff, onYes, children }: ConfirmProps) {
   );
 }
 
-/** Focuses a part that opened when the link that was followed is gone or hidden: keyboards go on from there. */
+/** Focuses a newly opened part if the followed link is gone or hidden, so that keyboard users continue in that part. */
 export function useFocusWhenLost(opened: RefObject<HTMLElement | null>, name: string) {
   useEffect(() => {
     const { activeElement } = document;
@@ -89,7 +89,7 @@ export function useFocusWhenLost(opened: RefObject<HTMLElement | null>, name: st
   }, [opened, name]);
 }
 
-/** A page of its own: with its title, and the focus when it opens. */
+/** A page with its own title. It gets the focus when it opens. */
 export function Sheet({ name, children }: { name: string; children: ReactNode }) {
   const main = useRef<HTMLElement>(null);
   useFocusWhenLost(main, name);

@@ -13,12 +13,12 @@ type Summary = NonNullable<NonNullable<NonNullable<MattersQuery["project"]>["exp
 
 interface Ranked {
   readonly name: string;
-  /** From 0, nothing, to 1; of a correlation also down to -1. */
+  /** From 0, no association, to 1. A correlation can also be negative, down to -1. */
   readonly strength: number;
   readonly kind: "rank correlation" | "spread between groups";
 }
 
-/** The parameters by the strength with which a metric goes with them, and those that cannot be ranked, each with the reason. */
+/** The parameters ranked by their association with a metric. `leftOut` names the ones that cannot be ranked, with the reason. */
 export function rank({ parameters, importance }: Summary, groupsOf: (name: string) => readonly Group[]) {
   const leftOut: string[] = [];
   const ranked: Ranked[] = [];
@@ -27,7 +27,7 @@ export function rank({ parameters, importance }: Summary, groupsOf: (name: strin
     const spread = spreadBetween(groupsOf(name));
     if (distinctCount < 2) leftOut.push(`${name} (the same in all runs)`);
     else if (strength !== null) ranked.push({ name, strength, kind: "rank correlation" });
-    else if (distinctCount === count) leftOut.push(`${name} (another text in each run)`);
+    else if (distinctCount === count) leftOut.push(`${name} (a different text in each run)`);
     else if (spread === null) leftOut.push(`${name} (too few runs have the metric)`);
     else ranked.push({ name, strength: spread, kind: "spread between groups" });
   }
@@ -35,8 +35,8 @@ export function rank({ parameters, importance }: Summary, groupsOf: (name: strin
 }
 
 /**
- * The part of a metric's variance that lies between the groups, without the part that chance alone would bring (ε²), as its square root:
- * comparable to a correlation. Null without at least two groups, and one with two runs.
+ * The square root of ε²: the share of a metric's variance that lies between the groups, corrected for chance. It is comparable to a
+ * correlation. Null unless there are two groups, and one of them has two runs.
  */
 export function spreadBetween(groups: readonly Group[]): number | null {
   const of = groups.flatMap(({ metrics: [each] }) =>

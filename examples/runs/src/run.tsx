@@ -54,7 +54,7 @@ const runQuery = graphql(`
   }
 `);
 
-/** Each event goes into the cache, and so into every place that shows the run. */
+/** Each event updates the cache, and thus every place that shows the run. */
 const watchRunSubscription = graphql(`
   subscription WatchRun($id: ID!) {
     runUpdated(id: $id) {
@@ -98,11 +98,11 @@ type Experiment = NonNullable<RunQuery["experiment"]>;
 
 const VIEWS = { Charts: undefined, Log: "log", Files: "files" };
 
-/** A run: its facts, and its charts, log or files. */
+/** A run: its properties, and its charts, log or files. */
 export function Run({ name, address }: { name: string; address: Address }) {
   const { data, error, fetching, reload } = useRead({ query: runQuery, variables: { id: name } });
   const run = data?.experiment;
-  // With the status change the jobs, the machines and more.
+  // A new status can also change the jobs, the machines and more.
   const before = useRef(run?.status);
   const onStatus = useEffectEvent(reload);
   useEffect(() => {
@@ -149,7 +149,7 @@ function Watch({ id }: { id: string }) {
   );
 }
 
-/** Stops a run, restores it from the archive, and starts a new one like it. */
+/** Buttons that stop a run, start a new one like it, or restore it from the archive. */
 function Actions({ run, offered }: { run: Experiment; offered: readonly Capability[] }) {
   const { id, uniqueName, isFinished, isArchived, status } = run;
   const [stopped, stop] = useMutation(stopMutation);
@@ -163,7 +163,7 @@ function Actions({ run, offered }: { run: Experiment; offered: readonly Capabili
           isOff={stopped.fetching || status === "STOPPING"}
           onYes={() => void stop({ id })}
         >
-          It cannot go on afterwards. A new run like it begins anew.
+          A stopped run cannot be resumed. A new run like it starts from the beginning.
         </Confirm>
       )}
       {offered.includes("CREATE_RUNS") && <NewRun key={id} of={run} />}
@@ -177,7 +177,6 @@ function Actions({ run, offered }: { run: Experiment; offered: readonly Capabili
   );
 }
 
-/** The properties of a run in words and numbers. */
 function Facts({ run }: { run: Experiment }) {
   const { description, tags, parameters, startedAt, original, jobs } = run;
   const machines = new Set(jobs?.nodes.flatMap(({ nodeScheduled: node }) => node?.name ?? []));
@@ -202,7 +201,7 @@ function Facts({ run }: { run: Experiment }) {
   );
 }
 
-/** Why a run failed: the message of its last status, and where its code broke off. */
+/** The reason why a run failed: the message of its last status, and the traceback. */
 function Failure({ id }: { id: string }) {
   const { data, error, reload } = useRead({ query: failureQuery, variables: { id } });
   const { message, traceback } = data?.experiment?.latestStatus ?? {};

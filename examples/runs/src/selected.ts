@@ -7,10 +7,7 @@ export interface Named {
 
 export type Mark = (runs: readonly Named[], isOn: boolean) => void;
 
-/**
- * The selected runs of a list, by their ids, loaded or not. The selection survives another order, a filter, a comparison and a reload,
- * and ends with the tab.
- */
+/** The selected runs of a list: unique names by id. The selection survives sorting, filtering and reloads, but ends with the tab. */
 export function useSelected(list: string): readonly [ReadonlyMap<string, string>, Mark] {
   const key = `runs:selected:${list}`;
   const [selected, setSelected] = useState<ReadonlyMap<string, string>>(

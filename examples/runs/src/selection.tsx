@@ -53,15 +53,15 @@ interface Outcome {
 
 const NOTHING: Outcome = { done: "", failed: [] };
 
-/** Runs that the gateway takes at once. */
+/** Maximum number of runs that the gateway takes at once. */
 const PORTION = 100;
 
-/** Names that a question lists; of more, their number. */
+/** Maximum number of names that a question lists. */
 const NAMED = 12;
 
 interface SelectionProps {
   readonly runs: readonly Named[];
-  /** How many of the selected runs are not in the list as it is now. */
+  /** Number of selected runs that the list does not contain now. */
   readonly hidden: number;
   readonly select: Mark;
   readonly address: Address;
@@ -69,14 +69,14 @@ interface SelectionProps {
   readonly onChange: () => void;
 }
 
-/** Actions on the selected runs. The outcome of each is shown. */
+/** Actions on the selected runs, with the outcome of each action. */
 export function Selection({ runs, hidden, select, address, onChange }: SelectionProps) {
   const client = useClient();
   const [isBusy, setBusy] = useState(false);
   const [{ done, failed, error }, setOutcome] = useState(NOTHING);
   if (runs.length === 0 && !done && failed.length === 0) return null;
 
-  /** Does something with the runs, one portion after the other. Gives those with which it was done. */
+  /** Performs an action on the runs, one portion at a time. Resolves to the runs for which it was done. */
   async function act(word: string, send: (ids: string[]) => Promise<Answer>) {
     setBusy(true);
     let [taken, outcome]: [Named[], Outcome] = [[], NOTHING];
@@ -86,7 +86,7 @@ export function Selection({ runs, hidden, select, address, onChange }: Selection
       taken = [...taken, ...portion.filter((_run, at) => results[at]?.outcome === "DONE")];
       const refused = portion.flatMap(({ uniqueName }, at) => {
         const result = results[at];
-        // Nothing was sent for a run that had finished before.
+        // It is no failure if nothing was sent because the run had finished before.
         if (result?.outcome === "DONE" || (result?.outcome === "NOT_SENT" && !result.code)) return [];
         return result?.message ? `${uniqueName} (${result.message})` : uniqueName;
       });
@@ -108,7 +108,7 @@ export function Selection({ runs, hidden, select, address, onChange }: Selection
       return { results: data?.stopRuns?.results ?? [], error: trouble };
     });
 
-  /** Archived runs leave the list and the selection. */
+  /** Archives the selected runs. They leave the list and the selection. */
   async function archiveAll() {
     const taken = await act("Archived", async (ids) => {
       const { data, error: trouble } = await client.mutation(archiveMutation, { ids, isArchived: true });
@@ -125,16 +125,16 @@ export function Selection({ runs, hidden, select, address, onChange }: Selection
       {runs.length > 0 && (
         <>
           <strong>{many(runs.length)} selected</strong>
-          {hidden > 0 && <span className="hint">{hidden} of them not in the list below.</span>}
+          {hidden > 0 && <span className="hint">{hidden} of them are not in the list below.</span>}
           <a className="button" href={compareHref(names, address)}>
             {runs.length > MOST_COMPARED ? `Compare the first ${MOST_COMPARED}` : "Compare"}
           </a>
           <Confirm act="Stop" of={many(runs.length)} isOff={isBusy} onYes={() => void stopAll()}>
-            {named}. A run that has finished stays as it is. A stopped run cannot go on afterwards.
+            {named}. Finished runs stay as they are. A stopped run cannot be resumed.
           </Confirm>
           <Confirm act="Archive" of={many(runs.length)} isOff={isBusy} onYes={() => void archiveAll()}>
-            {named}. The archive can restore an archived run. The server stops a run that still runs, and may
-            delete archived runs for good after some days.
+            {named}. Archived runs can be restored from the archive. The server stops those that are still
+            running, and may delete archived runs permanently after some days.
           </Confirm>
         </>
       )}

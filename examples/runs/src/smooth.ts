@@ -1,6 +1,6 @@
 /**
- * The exponential moving average of the values, without the bias of its beginning, as TensorBoard draws it. `weight` is the weight of the
- * past at each step: 0 leaves the values as they are. Where downsampling left out points, the past weighs correspondingly less.
+ * The exponential moving average of the values, without the initial bias, as in TensorBoard. `weight` is the weight of the past per step; 0
+ * returns the values unchanged. The past loses as much weight across steps that downsampling left out.
  */
 export function smooth(steps: readonly number[], values: readonly (number | null)[], weight: number) {
   let [average, debias, before] = [0, 0, 0];

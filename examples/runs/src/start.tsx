@@ -34,7 +34,7 @@ const startQuery = graphql(`
   }
 `);
 
-/** The caller's projects with their newest groups. */
+/** The user's projects with their newest groups. */
 export function Start() {
   const [after, setAfter] = useState<string | null>(null);
   const { data, error, fetching, reload } = useRead({
@@ -55,7 +55,7 @@ export function Start() {
       {!projects && fetching && <Loading what="projects" />}
       <Trouble error={error} data={projects} retry={reload} />
       {projects?.nodes.length === 0 && (
-        <p className="hint">You have no project yet. Projects of others can be opened by their names.</p>
+        <p className="hint">You have no projects yet. You can open projects of other users by name.</p>
       )}
       <div className="cards">
         {projects?.nodes.map(({ id, uniqueName, groups }) => (
@@ -92,7 +92,7 @@ export function Start() {
   );
 }
 
-/** For names that are in no list: public projects of others, and servers without lists. */
+/** Opens a project or group by name, for public projects of other users and for servers without lists. */
 const OpenByName = () => (
   <form action={(given) => void (location.hash = hrefOf({ list: String(given.get("name")).trim() }))}>
     <input name="name" aria-label="Another project or group" placeholder="owner.project.1" required />

@@ -9,10 +9,7 @@ const statusFragment = graphql(`
   }
 `);
 
-/**
- * A status, coloured by its phase in style/colours.css. Neither is looked up in a list, so what only a newer gateway
- * knows is shown like the rest; OTHER is what the gateway does not know, and then the service's own word is better.
- */
+/** A status, coloured by its phase. For OTHER, a status that is unknown to the gateway, it shows the service's own word. */
 export function Status({ of }: { of: FragmentType<typeof statusFragment> }) {
   const { status, rawStatus, phase } = readFragment(statusFragment, of);
   const name = status === "OTHER" ? (rawStatus ?? status) : status;

@@ -7,20 +7,20 @@ import { many } from "./format.ts";
 import type { Mark } from "./selected.ts";
 import type { Run } from "./use-runs.ts";
 
-/** Height of a row, as `list.css` has it. */
+/** Height of a row in pixels. `list.css` must have the same. */
 const HEIGHT = 36;
-/** Width of the column of names beside other pinned ones, as `list.css` has it. */
+/** Width of the column of names in pixels. `list.css` must have the same, except on phones, which pin no other column. */
 const NAME = 168;
-/** Rows before the end of the loaded ones at which the next page is read. */
+/** Number of rows from the end of the loaded ones at which the next page is read. */
 const AHEAD = 20;
 
 interface TableProps {
   readonly runs: readonly Run[];
-  /** Ids of the columns that are shown, in their order. */
+  /** Ids of the shown columns, in order. */
   readonly columns: readonly string[];
-  /** Whether the page itself sorts, and the service did not. */
+  /** Whether the page sorts the runs, and not the service. */
   readonly isOwnOrder: boolean;
-  /** Whether the runs are those from before a change that is being read. */
+  /** Whether a changed list is being read, and these are still the runs of the previous one. */
   readonly isOld: boolean;
   readonly address: Address;
   readonly selected: ReadonlyMap<string, string>;
@@ -29,7 +29,7 @@ interface TableProps {
   readonly onEnd: () => void;
 }
 
-/** Runs as rows, of which only those in view are in the page. Groups of runs fold and unfold. */
+/** The table of runs. Only rows in view are rendered. Groups of runs fold and unfold. */
 export function Table({ runs, columns, isOwnOrder, isOld, address, selected, select, onEnd }: TableProps) {
   const box = useRef<HTMLDivElement>(null);
   const [expanded, setExpanded] = useState<true | Record<string, boolean>>({});
@@ -38,7 +38,7 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
   const ids = columns.join();
   const definitions = useMemo(() => columnsOf(ids ? ids.split(",") : []), [ids]);
   const sorted = sort.replace(/^-/, "");
-  // Beside an open run there is room for few columns, of which the sorted one is the first.
+  // Beside an open run there is room for few columns, so the sorted one comes first.
   const pinned = partsOf(address.run && columns.includes(sorted) ? `${sorted},${pin ?? ""}` : pin);
   const sorting = columns.includes(sorted)
     ? [{ id: sorted, desc: sort.startsWith("-") }]
@@ -165,7 +165,7 @@ export function Table({ runs, columns, isOwnOrder, isOld, address, selected, sel
 const groupOf = ({ groupingColumnId, groupingValue }: Row<typeof features, Run>) =>
   `${labelOf(groupingColumnId ?? "")} ${String(groupingValue)}`;
 
-/** The cell of a group: the value that makes it, or the spread of its runs. */
+/** The cell of a group: the value that its runs share, or a summary of their values. */
 const inGroup = (row: Row<typeof features, Run>, id: string) =>
   id === row.groupingColumnId ? String(row.groupingValue) : row.getValue<Spread | undefined>(id)?.words;
 
@@ -177,7 +177,7 @@ interface HeadingProps {
   readonly place: ComponentProps<"th">;
 }
 
-/** Sorts by a column: in one direction, then in the other, then newest first again. Dragged onto another one, it moves there. */
+/** A heading that sorts: first one direction, then the other, then newest first again. It can be dragged to another column's place. */
 function Heading({ id, columns, address, place }: HeadingProps) {
   const { sort } = address;
   const [first, second] = [firstOrderOf(id), firstOrderOf(id).startsWith("-") ? id : `-${id}`];
@@ -208,14 +208,14 @@ function Heading({ id, columns, address, place }: HeadingProps) {
   );
 }
 
-/** The columns after one was put in the place of another. */
+/** The columns after `id` has moved to the place of `to`. */
 export function moved(columns: readonly string[], id: string, to: string): string {
   const others = columns.filter((each) => each !== id);
   const isRight = columns.indexOf(id) < columns.indexOf(to);
   return others.toSpliced(others.indexOf(to) + (isRight ? 1 : 0), 0, id).join(",");
 }
 
-/** All of a row is the link to its run. */
+/** Makes a whole row act as the link or button in its heading. */
 function follow({ target, currentTarget }: MouseEvent<HTMLTableElement>) {
   if (!(target instanceof Element) || target.closest("a, button, input, thead")) return;
   const row = target.closest("tr");

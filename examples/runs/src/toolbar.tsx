@@ -7,14 +7,14 @@ import { moved } from "./table.tsx";
 
 interface ToolbarProps {
   readonly address: Address;
-  /** Ids of all columns, and of those that are shown in their order. */
+  /** Ids of all columns, and of the shown ones in order. */
   readonly all: readonly string[];
   readonly shown: readonly string[];
-  /** Files of the runs: label, address and name. */
+  /** Downloads of the runs: label, URL and file name. */
   readonly files: readonly (readonly [string, string, string])[];
 }
 
-/** How the table looks: its groups, columns and views, and the runs as files. */
+/** Groups, columns and views of the table, and downloads of the runs. */
 export function Toolbar({ address, all, shown, files }: ToolbarProps) {
   const grouping = partsOf(address.group);
   const groupBy = (at: number, id: string) =>
@@ -47,7 +47,6 @@ export function Toolbar({ address, all, shown, files }: ToolbarProps) {
   );
 }
 
-/** Adds, removes, pins and moves columns. */
 function Columns({ address, all, shown }: Omit<ToolbarProps, "files">) {
   const pinned = partsOf(address.pin);
   const show = (columns: string) => replaceAddress({ ...address, columns });
@@ -60,7 +59,7 @@ function Columns({ address, all, shown }: Omit<ToolbarProps, "files">) {
     });
   return (
     <Menu label="Columns">
-      <p className="hint dragging">Headings can be dragged, too.</p>
+      <p className="hint dragging">You can also drag the headings.</p>
       <ul className="columns" aria-label="Columns">
         {[...shown, ...all.filter((id) => !shown.includes(id))].map((id) => {
           const at = shown.indexOf(id);
@@ -103,10 +102,10 @@ function Columns({ address, all, shown }: Omit<ToolbarProps, "files">) {
   );
 }
 
-/** The parts of an address that a view keeps. */
+/** The parts of an address that a view contains. */
 const viewOf = ({ filter, sort, group, columns, pin }: Address) => ({ filter, sort, group, columns, pin });
 
-/** Views by their names: links, which hold all of the view, as this browser keeps them for a list. */
+/** The views of a list, which this browser stores by name. Each is a link that contains the whole view. */
 function Views({ address }: { address: Address }) {
   const { list = "", view = "" } = address;
   const key = `runs:views:${list}`;
@@ -156,7 +155,7 @@ function Views({ address }: { address: Address }) {
         </label>
         <button>Save</button>
       </form>
-      <p className="hint">Kept in this browser. The address has all of a view: send it to others.</p>
+      <p className="hint">Saved in this browser. To share a view, send its address to others.</p>
     </Menu>
   );
 }

@@ -74,7 +74,6 @@ const watchRunsSubscription = graphql(`
   }
 `);
 
-/** A run as the table shows it. */
 export type Run = Omit<RowFragment, "parameters"> & {
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly metrics: Readonly<Record<string, number | null | undefined>>;
@@ -99,32 +98,31 @@ function pageOf(data: RunsQuery | undefined): Page | null {
   return { runs, totalCount, ...pageInfo };
 }
 
-/** Runs of the first page, and of the next ones while somebody scrolls; and of a page where all runs are needed. */
+/** Page sizes: of the first page and while scrolling, and if all runs are needed. */
 const [FIRST, AT_ONCE] = [100, 500];
-/** Maximum number of runs that are loaded. */
 const MOST = 10_000;
-/** The number under which the newest state of the first page is kept, before the pages that were read earlier. */
+/** Key of the first page when it is read again. It sorts before the pages that were read earlier. */
 const FRESH = -1;
 
 export interface Wanted {
   readonly list: string;
   readonly filter: RunFilter | null;
   readonly order: RunOrder;
-  /** Whether the page itself sorts or groups, and so needs all runs. */
+  /** Whether all runs are needed, because the page itself sorts or groups them. */
   readonly isAll: boolean;
-  /** Largest page of the gateway. */
+  /** Maximum page size of the gateway. Undefined until it is known. */
   readonly maxPageSize: number | undefined;
-  /** Whether it is known already which runs are wanted. */
+  /** Whether the filter is ready. It can depend on names that are still being read. */
   readonly isReady: boolean;
 }
 
 interface Shown {
-  /** Key of the list that was read: while another one is read, the runs of before stay. */
+  /** Key of the list that was read. Its runs stay in the table while another list is read. */
   readonly of: string;
   readonly pages: ReadonlyMap<number, Page>;
 }
 
-/** The runs of some pages, each once. With all of them on the newest first page, those that are gone are gone. */
+/** The runs of some pages, each once. If the reread first page contains the whole list, runs of older pages are left out. */
 function runsIn(pages: Shown["pages"]): readonly Run[] {
   const fresh = pages.get(FRESH);
   const inOrder = [...pages].toSorted(([one], [other]) => one - other).map(([, page]) => page);
@@ -132,7 +130,7 @@ function runsIn(pages: Shown["pages"]): readonly Run[] {
   return [...new Map(shown.flatMap((page) => page.runs.map((run) => [run.id, run]))).values()];
 }
 
-/** The runs of a list, page by page. Each page follows the cache, and so events and mutations. */
+/** Reads the runs of a list page by page. Each page follows the cache, which events and mutations update. */
 export function useRuns({ list, filter, order, isAll, maxPageSize, isReady }: Wanted) {
   const client = useClient();
   const key = JSON.stringify([list, filter, order]);
@@ -185,17 +183,17 @@ export function useRuns({ list, filter, order, isAll, maxPageSize, isReady }: Wa
     if (isHungry) readMore();
   }, [isHungry, last]);
 
-  /** Reads the beginning of the list again: the cursors of the other pages stay good. */
+  /** Reads the beginning of the list again. The cursors of the other pages stay valid. */
   const reload = () => read(isOld ? 0 : FRESH, isOld ? FIRST : FIRST - 1, null);
   const retry = () => (isOld || pages.size === 0 || !hasMore ? reload() : readMore());
   useRetry(error, retry);
   const listed = useMemo(() => runs.filter(({ isArchived }) => !isArchived), [runs]);
-  // Lists that are read again no longer have them.
+  // Remembers the number, because a list that is read again has no archived runs.
   const [archived, setArchived] = useState(0);
   if (runs.length - listed.length > archived) setArchived(runs.length - listed.length);
   return {
     runs: listed,
-    /** How many runs of the list were archived while they were shown. */
+    /** Number of runs that were archived while the list was shown. */
     archived,
     totalCount: (fresh ?? pages.get(0))?.totalCount ?? null,
     isRead: pages.size > 0,
@@ -208,7 +206,7 @@ export function useRuns({ list, filter, order, isAll, maxPageSize, isReady }: Wa
   };
 }
 
-/** Follows the runs of a list: one poll of the service, however many runs. `onChange`: one has appeared or has another status. */
+/** Subscribes to a list: one poll of the service for any number of runs. Calls `onChange` for a new run or a new status. */
 export function useRunUpdates(list: string, runs: readonly Run[], onChange: () => void) {
   const newest = Math.max(...runs.map(({ createdAt }) => Date.parse(createdAt ?? "")));
   return useLive({
@@ -219,7 +217,7 @@ export function useRunUpdates(list: string, runs: readonly Run[], onChange: () =
     onEvent: ({ runsUpdated: { previousStatus, run } }) => {
       const shown = runs.find(({ id }) => id === run.id);
       const isNew = !shown && Date.parse(run.createdAt ?? "") > newest;
-      // The first event after a break does not know what was reported before it; the table does.
+      // The first event after a break has no previous status, so the status in the table counts.
       const before = previousStatus ?? shown?.status ?? run.status;
       if (isNew || before !== run.status) onChange();
     },

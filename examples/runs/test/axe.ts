@@ -3,21 +3,21 @@ import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { SHOWN } from "../../../test/support/browser.ts";
 
-/** The sizes in which every page is looked at, and both modes among them. */
+/** The window sizes in which every page is checked. They include light and dark mode. */
 const LOOKS = [
   { name: "wide", viewport: { width: 1440, height: 900 }, colorScheme: "light" },
   { name: "middle", viewport: { width: 1024, height: 768 }, colorScheme: "dark" },
   { name: "phone", viewport: { width: 390, height: 844 }, colorScheme: "light" },
 ] as const;
 
-/** The faults that axe finds in the page as it is now: rule, and the elements. */
+/** The violations that axe finds in the current page: the rule and the elements. */
 async function faultsOf(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<AxeResults>("axe.run()");
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
-/** In every size and mode, axe finds nothing in the page as it is now, and nothing is wider than the window. */
+/** Expects in each size and mode that axe finds no violation and that nothing is wider than the window. */
 export async function looksWell(page: Page, title: string): Promise<void> {
   for (const { name, viewport, colorScheme } of LOOKS) {
     await page.setViewportSize(viewport);

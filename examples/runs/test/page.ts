@@ -21,11 +21,11 @@ const openPage = shareBrowser();
 
 interface Options extends BrowserContextOptions {
   readonly profile?: string;
-  /** The user that signs in; null: nobody. */
+  /** The user that signs in. Null: nobody signs in. */
   readonly user?: string | null;
 }
 
-/** The built page at an address, behind the proxy of vite.config.ts, with a gateway whose service and polls go on by hand. */
+/** Opens the built page at an address, behind the proxy of vite.config.ts. The test advances the time of the service and the polls. */
 export async function openAt(
   hash: string,
   { profile = "polyaxon-0.4", user = "ada", ...options }: Options = {},
@@ -53,18 +53,18 @@ export async function openAt(
     ...gateway,
     page,
     address,
-    /** Names of the operations that the page sent since the last look. */
+    /** Names of the operations that the page has sent since the last call. */
     sent: () => sent.splice(0),
-    /** Breaks all connections of the page, as a network does. */
+    /** Closes all connections of the page, as a network failure does. */
     breakConnections: () => {
       const { httpServer } = server;
       if ("closeAllConnections" in httpServer) httpServer.closeAllConnections();
     },
-    /** Lets the service work on for some seconds. */
+    /** Advances the time of the service by some seconds. */
     work: (seconds: number) => {
       now += seconds * 1_000;
     },
-    /** Lets the gateway poll until something is shown. */
+    /** Lets the gateway poll until an element is visible. */
     pollUntil: (shown: Locator) =>
       expect
         .poll(async () => {
@@ -80,17 +80,17 @@ export async function signIn(page: Page, username: string) {
   await page.getByLabel("User name").fill(username);
   await page.getByLabel("Password").fill(`${username}-demo`);
   await page.getByRole("button", { name: "Sign in" }).click();
-  // A page that goes on before would be one of nobody: a reload forgets whoever is still signing in.
+  // Waits for the end of the sign-in. A reload before that would lose the session.
   await page.getByRole("button", { name: "Sign out" }).waitFor();
 }
 
-/** The lines of the table, as they are read: name or size first, then the columns. */
+/** The cells of each table row: the name or the group first, then the columns. */
 export const linesOf = async (page: Page) =>
   (await page.getByRole("table").first().locator("tbody tr:not(.spacer)").allInnerTexts()).map((line) =>
     line.split("\t").map((cell) => cell.trim()),
   );
 
-/** The texts of a column of the table, from the top. */
+/** The cells of a table column, from top to bottom. */
 export async function columnOf(page: Page, label: string) {
   const headings = (await page.getByRole("table").first().locator("thead th").allInnerTexts()).map((each) =>
     each.trim(),
@@ -104,9 +104,9 @@ export const headingsOf = async (page: Page) =>
 
 export const rowOf = (page: Page, name: string) => page.getByRole("row").filter({ hasText: name });
 
-/** The parts of the address behind its `#`. */
+/** The parameters in the address after its `#`. */
 export const addressOf = (page: Page) =>
   Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
 
-/** Until a look gives the expected value. */
+/** Polls until `look` returns the expected value. */
 export const expectSoon = <Value>(look: () => Promise<Value> | Value) => expect.poll(look, SHOWN);

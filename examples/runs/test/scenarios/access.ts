@@ -40,7 +40,7 @@ test.runIf(hasBrowser).each([PHONE, ZOOMED])("menus and dialogs fit %o", async (
   await dialog.getByRole("button", { name: "Cancel" }).tap();
 });
 
-test.runIf(hasBrowser)("the page is used by keyboard alone", async () => {
+test.runIf(hasBrowser)("the page can be used by keyboard alone", async () => {
   const { page } = await openAt("");
   const { keyboard } = page;
   const focused = page.locator(":focus");

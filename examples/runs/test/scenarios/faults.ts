@@ -15,10 +15,10 @@ test.runIf(hasBrowser).each([
   breakConnections();
   await page.getByRole("columnheader").getByRole("link", { name: click }).click();
   if (isRead) await page.getByRole("alert").getByText("The gateway cannot be reached.").waitFor();
-  // All runs are loaded: the page sorts them at once.
+  // All runs are loaded, so the page sorts them immediately.
   else await expectSoon(async () => (await columnOf(page, click))[0]).not.toBe(before[0]?.[1]);
   expect((await linesOf(page)).length).toBe(before.length);
-  // Back again, the stream is opened by itself, and then everything else is read.
+  // When the gateway is back, the stream opens by itself, and then everything else is read.
   await page.unroute("**/graphql");
   await pollUntil(page.getByText("live", { exact: true }));
   await expect.poll(() => page.getByRole("alert").filter({ hasText: /./ }).count(), SHOWN).toBe(0);
@@ -49,7 +49,7 @@ test.runIf(hasBrowser)(
   },
 );
 
-test.runIf(hasBrowser)("everything that failed reads itself again when the stream is back", async () => {
+test.runIf(hasBrowser)("failed reads are repeated when the stream is back", async () => {
   const { page, pollUntil, breakConnections } = await openAt(GROUP);
   await pollUntil(page.getByText("live", { exact: true }));
   await page.route("**/graphql", (route) => route.abort());
@@ -82,10 +82,10 @@ test.runIf(hasBrowser).each([
   { hash: "#list=ada.mnist.99", says: "There is no such record. NOT_FOUND" },
   {
     hash: "#list=..%2F",
-    says: "Something in the address of this page, or in a field, is not understood. BAD_USER_INPUT",
+    says: "The address of this page or one of the fields is not valid. BAD_USER_INPUT",
   },
   { hash: "#list=ada.mnist&run=ada.mnist.9999", says: "There is no such record. NOT_FOUND" },
-])("the address $hash is answered in words", async ({ hash, says }) => {
+])("the address $hash shows a readable error", async ({ hash, says }) => {
   const { page } = await openAt(hash);
   await page.getByRole("alert").filter({ hasText: says }).first().waitFor();
   expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);

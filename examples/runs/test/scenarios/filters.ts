@@ -40,15 +40,15 @@ test.runIf(hasBrowser)("the filter completes tags of the list", async () => {
 });
 
 test.runIf(hasBrowser).each([
-  { line: "metric.los<0.3", says: "No such metric: los. There are accuracy, loss." },
-  { line: "parameter.l=1", says: "No such parameter: l. There are activation, dropout, lr." },
+  { line: "metric.los<0.3", says: "No such metric: los. Metrics: accuracy, loss." },
+  { line: "parameter.l=1", says: "No such parameter: l. Parameters: activation, dropout, lr." },
   {
     line: "rate>=0.1",
-    says: "No such metric or parameter: rate. There are the metrics accuracy, loss and the parameters activation, dropout, lr.",
+    says: "No such metric or parameter: rate. Metrics: accuracy, loss. Parameters: activation, dropout, lr.",
   },
-  { line: "status:broken", says: "No such status: broken. There are running, succeeded," },
+  { line: "status:broken", says: "No such status: broken. Statuses: running, succeeded," },
   { line: "lr>=fast", says: "lr>=fast: expected a number after >=, got fast." },
-])("the filter $line is refused at once, and says why", async ({ line, says }) => {
+])("the filter $line is rejected immediately with the reason", async ({ line, says }) => {
   const { page, sent } = await openAt(GROUP);
   await page.getByText("24 runs.").waitFor();
   sent();
@@ -61,7 +61,7 @@ test.runIf(hasBrowser).each([
 
   await page.evaluate((hash) => location.assign(hash), `${GROUP}&filter=${encodeURIComponent(line)}`);
   await page.getByRole("alert").getByText(`${says}`).waitFor();
-  await page.getByText("This is not filtered by.").waitFor();
+  await page.getByText("The filter ignores this.").waitFor();
   await page.getByText("24 runs.").waitFor();
 });
 
@@ -99,7 +99,7 @@ test.runIf(hasBrowser)("several conditions must all hold, also after a reload", 
   await page.getByText("24 runs.").waitFor();
 });
 
-test.runIf(hasBrowser)("the filter line fills its bar, and folds on a phone", async () => {
+test.runIf(hasBrowser)("the filter line fills its bar, and is folded on a phone", async () => {
   const { page } = await openAt(GROUP);
   const line = page.getByRole("combobox", { name: "Filter" });
   expect((await line.boundingBox())?.width).toBeGreaterThan(800);

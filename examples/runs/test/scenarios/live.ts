@@ -4,7 +4,7 @@ import { expectSoon, linesOf, openAt, rowOf } from "../page.ts";
 
 const GROUP = "#list=ada.mnist.1";
 
-test.runIf(hasBrowser)("table and charts follow a run without requests, also after a break", async () => {
+test.runIf(hasBrowser)("table and charts follow a run without reads, also after a break", async () => {
   const { page, ask, work, pollUntil, sent, breakConnections } = await openAt(`${GROUP}&run=ada.mnist.1.44`);
   const chart = page.getByRole("figure", { name: "loss" });
   await chart.waitFor();
@@ -30,7 +30,7 @@ test.runIf(hasBrowser)("table and charts follow a run without requests, also aft
   expect(sent().filter((name) => !name.startsWith("Watch"))).toEqual([]);
 });
 
-test.runIf(hasBrowser)("runs that others start and stop show in the list and its counts", async () => {
+test.runIf(hasBrowser)("runs that others start or stop appear in the list and its counts", async () => {
   const { page, ask, work, pollUntil, breakConnections } = await openAt(GROUP);
   await page.getByText("24 runs · 15 succeeded · 3 running · 3 failed · 2 stopped").waitFor();
   await pollUntil(page.getByText("live", { exact: true }));
@@ -66,7 +66,7 @@ test.runIf(hasBrowser)("a log is followed to its end, each line once", async () 
   await page.getByText("reconnecting…").first().waitFor();
   work(60);
   await pollUntil(log.filter({ hasText: "epoch 46" }));
-  // A reader further up is left alone.
+  // The position of a reader who has scrolled up stays.
   await log.evaluate((element) => element.scrollTo({ top: 0 }));
   const end = page.getByRole("button", { name: "To the end" });
   await end.waitFor();
@@ -85,7 +85,7 @@ test.runIf(hasBrowser)("a log is followed to its end, each line once", async () 
   expect((await response.text()).endsWith(shown)).toBe(true);
 });
 
-test.runIf(hasBrowser)("a hidden page closes its streams, and catches up when it is seen", async () => {
+test.runIf(hasBrowser)("a hidden page closes its streams and catches up when it is shown", async () => {
   const { page, work, ask, pollUntil, sent } = await openAt(GROUP);
   await pollUntil(page.getByText("live", { exact: true }));
   const turn = (state: string) =>

@@ -13,7 +13,7 @@ test.runIf(hasBrowser)("parameters are ranked, texts by the spread between group
   expect(texts).toHaveLength(3);
   expect(texts.filter((text) => /^(?:lr|dropout) -?\d\.\d\d rank correlation$/.test(text))).toHaveLength(2);
   expect(texts.filter((text) => /^activation \d\.\d\d spread between groups$/.test(text))).toHaveLength(1);
-  await page.getByText("near 0, it does neither as a whole. The parameter can still matter").waitFor();
+  await page.getByText("Near 0, there is no overall trend, but the parameter can still matter").waitFor();
   await ranked.getByRole("link", { name: "activation" }).click();
   await page.getByRole("button", { name: /^relu .* activation$/ }).waitFor();
   expect(addressOf(page)).toEqual({
@@ -40,7 +40,7 @@ test.each([
   ["one run each", [group(1, 1, null), group(1, 2, null)], null],
   ["no values", [group(0, null, null), group(5, 1, 1)], null],
   ["in between", [group(3, 0, 1), group(3, 2, 1)], Math.sqrt(0.5)],
-] as const)("groups %s have their spread", (_name, groups, expected) => {
+] as const)("the spread between groups is right: %s", (_name, groups, expected) => {
   const spread = spreadBetween(groups);
   expect(spread === null ? null : spread.toFixed(9)).toBe(expected?.toFixed(9) ?? null);
 });

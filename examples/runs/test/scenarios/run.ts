@@ -13,7 +13,7 @@ const CREATED = `query ($id: ID!) {
   experiment(id: $id) { name tags config { raw } parameters { name value } }
 }`;
 
-test.runIf(hasBrowser)("a new run starts from a run that is open, and is followed", async () => {
+test.runIf(hasBrowser)("an open run is the template of a new run, which is then followed", async () => {
   const { page, ask, work, pollUntil } = await openAt(`${RUN}&columns=status&sort=metric.loss`);
   await page.getByRole("button", { name: "New run" }).click();
   const dialog = dialogOf(page);
@@ -24,7 +24,7 @@ test.runIf(hasBrowser)("a new run starts from a run that is open, and is followe
   for (const [field, value] of Object.entries({ Name: "tuned", Tags: "one, two", lr: "0.5" }))
     await dialog.getByLabel(field, { exact: true }).fill(value);
   await dialog.getByText("The specification still has --lr=0.101.").waitFor();
-  await dialog.getByRole("button", { name: "Replace it by --lr=0.5" }).click();
+  await dialog.getByRole("button", { name: "Replace it with --lr=0.5" }).click();
   expect(await dialog.getByText("still has").count()).toBe(0);
   await dialog.getByRole("button", { name: "Start" }).click();
   const heading = page.getByRole("heading", { name: /created$/ });
@@ -47,14 +47,14 @@ test.runIf(hasBrowser)("a new run starts from a run that is open, and is followe
 });
 
 test.runIf(hasBrowser).each([
-  { what: "no YAML", specification: "run: {cmd: a\n  b: }", says: "syntax error at line" },
-  { what: "another kind", specification: "version: 1\nkind: job\nrun: {cmd: a}", says: 'got kind: "job"' },
+  { what: "no valid YAML", specification: "run: {cmd: a\n  b: }", says: "syntax error at line" },
+  { what: "of another kind", specification: "version: 1\nkind: job\nrun: {cmd: a}", says: 'got kind: "job"' },
   {
-    what: "no version",
+    what: "without a version",
     specification: "kind: experiment\nrun: {cmd: a}",
     says: "`version` must be specified",
   },
-])("a specification that is $what is refused, and stays in its field", async ({ specification, says }) => {
+])("a specification that is $what is rejected and stays in its field", async ({ specification, says }) => {
   const { page } = await openAt(RUN);
   await page.getByRole("button", { name: "New run" }).click();
   const field = dialogOf(page).getByLabel("Specification, in YAML");
@@ -64,7 +64,7 @@ test.runIf(hasBrowser).each([
   expect(await field.inputValue()).toBe(specification);
 });
 
-test.runIf(hasBrowser)("a run is stopped once that is confirmed, and every part shows it", async () => {
+test.runIf(hasBrowser)("a run is stopped after confirmation, and every part shows it", async () => {
   const { page, work, pollUntil } = await openAt("#list=ada.mnist.1&run=ada.mnist.1.44");
   await page.getByRole("button", { name: "Stop", exact: true }).click();
   await page.keyboard.press("Escape");
@@ -77,7 +77,7 @@ test.runIf(hasBrowser)("a run is stopped once that is confirmed, and every part 
   expect(await page.getByRole("button", { name: "Stop", exact: true }).count()).toBe(0);
 });
 
-test.runIf(hasBrowser)("files are saved as the service has them, and never cut", async () => {
+test.runIf(hasBrowser)("files are saved unchanged, and never if they are incomplete", async () => {
   const { page, demo } = await openAt(`${RUN}&show=files`);
   await page.getByRole("button", { name: "checkpoints/" }).click();
   await page
@@ -103,7 +103,7 @@ test.runIf(hasBrowser)("files are saved as the service has them, and never cut",
   }
 });
 
-test.runIf(hasBrowser)("a failed run says why", async () => {
+test.runIf(hasBrowser)("a failed run shows the reason", async () => {
   const { page } = await openAt("#list=ada.mnist.1&run=ada.mnist.1.27");
   const why = page
     .getByRole("region", { name: "Why it failed" })
@@ -111,7 +111,7 @@ test.runIf(hasBrowser)("a failed run says why", async () => {
   expect(await why.innerText()).toMatch(/Error/);
 });
 
-test.runIf(hasBrowser)("a comparison shows values, the best ones and curves", async () => {
+test.runIf(hasBrowser)("a comparison shows values, marks the best ones and draws curves", async () => {
   const { page } = await openAt("#list=ada.mnist&compare=ada.mnist.1.44,ada.mnist.1.28,ada.mnist.42");
   const cells = async (name: string) =>
     (await page.getByRole("table").getByRole("row", { name }).first().innerText()).split("\t").slice(1);
@@ -129,8 +129,8 @@ test.runIf(hasBrowser)("a comparison shows values, the best ones and curves", as
   await page.getByRole("heading", { name: "2 runs compared" }).waitFor();
 });
 
-test("smoothing is a moving average without the bias of its beginning", () => {
-  // (4·½)/½, (0·½ + 4·¼)/¾, (2·½ + 0·¼ + 4·⅛)/⅞, and a gap stays one.
+test("smoothing is a moving average without initial bias", () => {
+  // (4·½)/½, (0·½ + 4·¼)/¾, (2·½ + 0·¼ + 4·⅛)/⅞, and a gap stays a gap.
   expect(smooth([0, 1, 2, 3], [4, 0, 2, null], 0.5)).toEqual([4, 4 / 3, 12 / 7, null]);
   expect(smooth([0, 10], [4, 0], 0.5)[1]).toBeLessThan(0.01);
   expect(smooth([0, 1], [4, 0], 0)).toEqual([4, 0]);

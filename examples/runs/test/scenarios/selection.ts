@@ -10,9 +10,9 @@ test.runIf(hasBrowser)("the selection survives sorting, filtering, a comparison 
   for (const name of ["46", "24"]) await page.getByLabel(`Select ada.mnist.1.${name}`).check();
   await chosen.getByText("2 runs selected").waitFor();
   await page.goto(`${address}${GROUP}&filter=status:failed&sort=metric.loss`);
-  await chosen.getByText("2 of them not in the list below.").waitFor();
+  await chosen.getByText("2 of them are not in the list below.").waitFor();
   await page.reload();
-  await chosen.getByText("2 of them not in the list below.").waitFor();
+  await chosen.getByText("2 of them are not in the list below.").waitFor();
   await chosen.getByRole("link", { name: "Compare" }).click();
   await page.getByRole("heading", { name: "2 runs compared" }).waitFor();
   await page.reload();
@@ -24,7 +24,7 @@ test.runIf(hasBrowser)("the selection survives sorting, filtering, a comparison 
   expect(await chosen.count()).toBe(0);
 });
 
-test.runIf(hasBrowser)("selected runs are stopped once that is confirmed", async () => {
+test.runIf(hasBrowser)("selected runs are stopped after confirmation", async () => {
   const { page, calls } = await openAt(`${GROUP}&filter=status:running,succeeded`);
   const chosen = page.getByRole("region", { name: "Selected runs" });
   for (const name of ["43", "44", "28"]) await page.getByLabel(`Select ada.mnist.1.${name}`).check();
@@ -35,7 +35,7 @@ test.runIf(hasBrowser)("selected runs are stopped once that is confirmed", async
   expect(calls().filter((call) => call.endsWith("/stop"))).toEqual([]);
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Stop 3 runs" }).click();
-  // One of them had finished.
+  // One of them had already finished.
   await chosen.getByText("Stopped 2 of 3 runs.").waitFor();
   expect(await chosen.getByText("Not done").count()).toBe(0);
 });
@@ -48,7 +48,7 @@ test.runIf(hasBrowser)(
     await page.getByLabel("Select all loaded runs").check();
     await chosen.getByRole("button", { name: "Archive" }).click();
     await page.getByRole("button", { name: "Archive 24 runs" }).click();
-    await page.getByText("24 runs archived, and no others here.").waitFor();
+    await page.getByText("24 runs archived. There are no others.").waitFor();
     expect(await page.getByText("No runs yet").count()).toBe(0);
     await page.getByRole("paragraph").getByRole("link", { name: "Archive" }).last().click();
     await page.getByRole("heading", { name: "Archive" }).waitFor();

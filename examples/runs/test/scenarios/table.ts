@@ -13,7 +13,7 @@ const LOSSES = `{ group(id: "ada.mnist.1") { experiments(first: 100) { nodes {
 type Value = { readonly value: number };
 type Nodes = readonly { readonly parameter: Value; readonly latestMetric: Value | null }[];
 
-/** Mean and deviation in words, computed without the page. */
+/** Mean and deviation in the format of the page, calculated independently of it. */
 function spreadOf(values: readonly number[]): string {
   const mean = values.reduce((sum, each) => sum + each, 0) / values.length;
   const deviation = Math.sqrt(
@@ -83,7 +83,7 @@ test.runIf(hasBrowser)("columns are added, moved, pinned and removed", async () 
   await page.reload();
   await expectSoon(() => headingsOf(page)).toBe(expected);
 
-  // The sorted column is beside the names while a run is open.
+  // While a run is open, the sorted column is next to the names.
   await column(page, "duration").getByRole("link").click();
   await rowOf(page, "ada.mnist.1.28").click();
   await expectSoon(() => headingsOf(page)).toMatch(/^duration accuracy status/);
@@ -92,7 +92,7 @@ test.runIf(hasBrowser)("columns are added, moved, pinned and removed", async () 
   expect((await column(page, "accuracy").boundingBox())?.x).toBeLessThan(x);
 });
 
-test.runIf(hasBrowser)("a view is saved by a name, and its address shows it elsewhere", async () => {
+test.runIf(hasBrowser)("a view is saved by name, and its address restores it elsewhere", async () => {
   const { page, address } = await openAt(`${GROUP}&sort=metric.loss&group=parameter.lr`);
   const views = () => page.getByRole("button", { name: /^View/ }).click();
   await views();
@@ -114,14 +114,14 @@ test.runIf(hasBrowser)("a view is saved by a name, and its address shows it else
     view: "by rate",
   });
 
-  // Another browser knows no names, and the address has all of the view.
+  // Another browser has no saved names, but the address contains the whole view.
   await page.evaluate("localStorage.clear()");
   await page.reload();
   await page.getByRole("button", { name: "View: by rate", exact: true }).waitFor();
   await page.getByRole("button", { name: /^0.026 .* lr$/ }).waitFor();
 });
 
-/** Sends lists of as many runs, made of the first one that the gateway sends. */
+/** Answers reads of the list with `total` runs, which are copies of the first run of the gateway. */
 const multiply = (page: Page, total: number) =>
   page.route("**/graphql", async (route) => {
     const { operationName, variables } = route.request().postDataJSON();
@@ -162,7 +162,7 @@ test.runIf(hasBrowser).each([1_000, 10_000])("of %i runs, only rows in view are 
     await page.getByText(`${loaded} of ${words} runs are loaded.`).waitFor();
   }
   sent();
-  // A group needs all of them.
+  // Grouping needs all runs.
   await page.getByLabel("Group by").selectOption("description");
   await page.getByText(`${words} runs.`, { exact: true }).waitFor();
   expect(sent().length).toBeLessThan(25);
@@ -196,10 +196,10 @@ test.runIf(hasBrowser)("a column sorts both ways, then newest first again", asyn
   }
 });
 
-/** A number, or a duration such as `1:02:03`. */
+/** Parses a number, or a duration such as `1:02:03` into seconds. */
 const inNumber = (text: string) => text.split(":").reduce((sum, part) => 60 * sum + Number(part), 0);
 
-test.runIf(hasBrowser)("a list is exported as it is filtered", async () => {
+test.runIf(hasBrowser)("an export contains the filtered runs only", async () => {
   const { page } = await openAt(`${GROUP}&filter=status:failed`);
   await page.getByText("3 runs.", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Export" }).click();
