@@ -29,17 +29,35 @@ const TEXTS: readonly (readonly [kind: string, text: string, issue: string])[] =
   [
     "experiment",
     `${RUN}\nx: =`,
-    "expected YAML that the server can read, got a plain date, `=` or `<<` at line 3, column 4",
+    "expected YAML that the server can read, got a plain date, `=`, `<<` or an incomplete number at line 3, column 4",
   ],
   [
     "experiment",
     `${RUN}\nx: 2020-13-45`,
-    "expected YAML that the server can read, got a plain date, `=` or `<<` at line 3, column 4",
+    "expected YAML that the server can read, got a plain date, `=`, `<<` or an incomplete number at line 3, column 4",
   ],
   [
     "experiment",
     `${RUN}\nx: "\u0000"`,
-    "expected YAML that the server can read, got a control character at line 3, column 5",
+    "expected YAML that the server can read, got a control character or line separator at line 3, column 5",
+  ],
+  [
+    "experiment",
+    `${RUN}\nx: 0b_`,
+    "expected YAML that the server can read, got a plain date, `=`, `<<` or an incomplete number at line 3, column 4",
+  ],
+  ...["\u2028", "\u2029", "\u0085", "\r"].map(
+    (separator) =>
+      [
+        "experiment",
+        `${RUN}\n# a comment${separator}kind: group`,
+        "expected YAML that the server can read, got a control character or line separator at line 3, column 12",
+      ] as const,
+  ),
+  [
+    "experiment",
+    `${RUN}\nx: [&a 1, &a 2]`,
+    "expected YAML that the server can read, got an anchor that is not unique, or with other characters than letters, digits, - and _ at line 3, column 14",
   ],
   [
     "experiment",

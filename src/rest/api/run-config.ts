@@ -97,17 +97,25 @@ export function* parseYaml(content: string) {
 /** Memory of the tokens and nodes per character of YAML, in the unit of the memory budget. Flow lists of digits use the most. */
 const BYTES_PER_CHARACTER = 100;
 
-/** Matches characters that PyYAML does not accept. */
-const UNREADABLE_BY_PYYAML = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
+/**
+ * Matches characters that PyYAML does not accept, and those that end a line for PyYAML but not for this parser: a comment, for example, would
+ * be shorter for PyYAML.
+ */
+const MISREAD_BY_PYYAML =
+  /[^\t\n\r\u0020-\u007e\u00a0-\u2027\u202a-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|\r(?!\n)/u;
 
 /** Matches plain scalars that PyYAML resolves to a type, but may fail to convert to it. */
-const FAILING = /^(?:=|<<|\d{4}-\d\d?-\d\d?(?:[Tt\s].*)?)$/;
+const FAILING = /^(?:=|<<|[-+]?0[bx]_+|\d{4}-\d\d?-\d\d?(?:[Tt\s].*)?)$/;
+
+/** Matches the names of anchors that PyYAML accepts. */
+const ANCHOR = /^[\w-]+$/;
 
 /** Describes the first part of a string that PyYAML, the parser of the upstream service, rejects or fails on; null if there is none. */
 function unsupportedIn(root: unknown, content: string): string | null {
   const { isScalar, visit } = yaml();
-  const character = UNREADABLE_BY_PYYAML.exec(content);
-  if (character) return `a control character at ${positionIn(content, character.index)}`;
+  const character = MISREAD_BY_PYYAML.exec(content);
+  if (character) return `a control character or line separator at ${positionIn(content, character.index)}`;
+  const anchors = new Set<string>();
   let found: string | null = null;
   const report = (what: string, { range }: Yaml.Node): symbol => {
     found = `${what} at ${positionIn(content, range?.[0] ?? 0)}`;
@@ -117,12 +125,18 @@ function unsupportedIn(root: unknown, content: string): string | null {
   visit(root as Yaml.Node, {
     Node: (key, node) => {
       const isKey = key === "key";
-      const { tag, source = "", type } = node as Yaml.Scalar;
+      const { tag, source = "", type, anchor } = node as Yaml.Scalar;
       if (tag !== undefined && !/:(?:str|map|seq)$/.test(tag)) return report("a tag", node);
+      if (anchor !== undefined && (anchors.has(anchor) || !ANCHOR.test(anchor)))
+        return report(
+          "an anchor that is not unique, or with other characters than letters, digits, - and _",
+          node,
+        );
+      if (anchor !== undefined) anchors.add(anchor);
       if (isKey && !isScalar(node)) return report("a list or an object as a key", node);
       const isMerge = isKey && source === "<<";
       if (type === "PLAIN" && !isMerge && FAILING.test(source))
-        return report("a plain date, `=` or `<<`", node);
+        return report("a plain date, `=`, `<<` or an incomplete number", node);
       return undefined;
     },
   });
