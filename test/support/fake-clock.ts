@@ -7,8 +7,11 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** A clock that changes only when the test advances it. When it is advanced, it calls the due timers in order. */
-export function fakeClock() {
+/**
+ * A clock that changes only when the test advances it. When it is advanced, it calls the due timers in order. `settle` waits until the
+ * pending work has ended: what has happened before a time must not be processed after it.
+ */
+export function fakeClock(settle: () => Promise<void> = async () => {}) {
   let now = 0;
   const timers = new Set<Timer>();
   const clock: Clock = {
@@ -38,6 +41,7 @@ export function fakeClock() {
     reach: async (...times: readonly number[]): Promise<void> => {
       for (const time of times) {
         await vi.waitUntil(() => [...timers].some(({ at }) => at === time), LONG_TIMEOUT);
+        await settle();
         moveTo(time);
       }
     },

@@ -61,7 +61,8 @@ export async function startLive(
     const results = records().filter((run) => ids?.includes(`${run.id}`) ?? true);
     return { json: { count: results.length, next: null, results } };
   });
-  const time = fakeClock();
+  const settle = () => quiet(() => service.seen().length);
+  const time = fakeClock(settle);
   const gateway = await startGateway({ upstream: service, clock: time.clock, ...options });
   return {
     ...service,
@@ -86,7 +87,7 @@ export async function startLive(
       return service.seen().map(onWire);
     },
     /** Waits until all work has ended and every poll has a timer again. */
-    settle: () => quiet(() => service.seen().length),
+    settle,
   };
 }
 
