@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { RELEASE_04, startBefore } from "../support/gateway.ts";
+import { opaque } from "../support/ids.ts";
 import { listIn } from "../support/listed.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject, startRows } from "./rows.ts";
@@ -54,6 +55,9 @@ const WHOLE = `${LIST}&limit=500`;
 
 const MIXED = runsOf([0.1, "a", 0.02, null, undefined, "B", 5, true, [1], 5, "10"]);
 
+const [day, hour] = ["2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"];
+const ENDED = [{ id: 1, created_at: day, last_status: "succeeded", started_at: day, finished_at: hour }];
+
 describe("the order by a parameter", () => {
   test("sorts numbers before strings, and omits runs without either", async () => {
     const { listed, calls } = await startSorted(MIXED);
@@ -65,7 +69,7 @@ describe("the order by a parameter", () => {
       scan: { scannedRows: 11, isComplete: true },
     });
     expect(calls()).toEqual([WHOLE]);
-    // Equal values keep the order of creation in both directions.
+    // Equal values are sorted by id in both directions.
     const descending = { ids: [2, 6, 11, 7, 10, 1, 3], totalCount: 7 };
     expect(await listed({ order: byLr("DESC") })).toMatchObject(descending);
     expect(await listed({ order: { by: { parameter: "lr" } } })).toMatchObject(descending);
@@ -159,6 +163,25 @@ describe("a page of a list that the gateway sorts", () => {
         ]);
       }
     expect(calls()).toEqual([]);
+  });
+
+  test.each([
+    ["no time", ""],
+    ["a time beyond all clocks", "@1000000000000000#"],
+    ["a time that is not a number", "@-1#"],
+  ])("refuses a cursor with %s, and sends nothing", async (_, time) => {
+    const { listed, refused, calls } = await startSorted(MIXED);
+    const order = byDuration("DESC");
+    const { endCursor } = await (await startSorted(ENDED)).listed({ order, first: 1 });
+    const text = Buffer.from(endCursor ?? "", "base64url").toString();
+    expect(text).toMatch(/^#1#@\d{13}#[\w-]{8}$/);
+    const after = opaque(text.replace(/@\d+#/, time));
+    const message = `after: expected a cursor of this list, got ${JSON.stringify(after)}`;
+    expect(await refused({ order, first: 1, after })).toEqual([
+      failure("project.experiments", "BAD_USER_INPUT", message),
+    ]);
+    expect(calls()).toEqual([]);
+    expect(await listed({ order, first: 1, after: endCursor })).toMatchObject({ ids: [] });
   });
 
   test.each([

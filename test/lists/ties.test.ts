@@ -2,97 +2,16 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { errorsOf, failure } from "../support/errors.ts";
-import { pageOf, startFake } from "../support/fake.ts";
-import { type Answer, RELEASE_02, RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
-import { type Listed, listIn } from "../support/listed.ts";
-import { seeded } from "../support/seeded.ts";
+import { type Answer, RELEASE_02, RELEASE_04, startBefore } from "../support/gateway.ts";
+import { listIn } from "../support/listed.ts";
 import { profileFile } from "../support/tracker.ts";
-
-interface Row {
-  readonly id: number;
-  readonly [key: string]: unknown;
-}
-
-/** Rows in ties of these lengths. The rows of a tie have equal dates. */
-function tiesOf(lengths: readonly number[]): Row[][] {
-  let id = 0;
-  return lengths.map((length, index) => {
-    const date = `2026-03-01T10:${String(index).padStart(2, "0")}:00Z`;
-    const dates = { created_at: date, updated_at: date, started_at: date, finished_at: null };
-    const rowOf = (own: number): Row => ({
-      id: own,
-      name: `p${own}`,
-      unique_name: `ada.p${own}`,
-      project: "ada.mnist",
-      last_metric: { loss: index },
-      values: { loss: own },
-      declarations: { seed: own },
-      tags: ["x"],
-      ...dates,
-    });
-    return Array.from({ length }, () => rowOf(++id));
-  });
-}
-
-/**
- * Starts a service that returns the rows of a tie in a new order for each request, as PostgreSQL does without a key that distinguishes
- * them.
- */
-async function startShuffling(lengths: readonly number[], env: Record<string, string> = RELEASE_04) {
-  const random = seeded(1);
-  const state = { ties: tiesOf(lengths) };
-  const shuffled = (rows: readonly Row[]) =>
-    rows
-      .map((row) => ({ row, key: random() }))
-      .toSorted((one, other) => one.key - other.key)
-      .map(({ row }) => row);
-  const bookmarks = () => shuffled(state.ties.flat()).map((row) => ({ content_object: row }));
-  const service = await startFake((seen) =>
-    seen.path.includes("/users/")
-      ? { json: { username: "ada" } }
-      : pageOf(seen.path.includes("/bookmarks/") ? bookmarks() : state.ties.flatMap(shuffled), seen),
-  );
-  const { ask, url } = await startGateway({ upstream: service, env });
-  const pageIn = async (query: string, variables: object): Promise<Listed> => {
-    const answer = await ask(query, variables);
-    expect(errorsOf(answer)).toEqual([]);
-    return listIn(answer, "of.page");
-  };
-  /** The ids of each page, read to the end of a list. */
-  const walk = async (query: string, variables: object = {}): Promise<number[][]> => {
-    const pages: number[][] = [];
-    for (let after: string | null = null; pages.length < 100;) {
-      const page: Listed = await pageIn(query, { ...variables, after });
-      pages.push(idsIn(page));
-      if (!page.pageInfo.hasNextPage) break;
-      after = page.pageInfo.endCursor;
-    }
-    return pages;
-  };
-  return { ask, url, service, state, pageIn, walk };
-}
-
-const idsIn = ({ nodes }: Listed) =>
-  nodes.map(({ internalId, name }) => Number(internalId ?? `${name}`.replace("p", "")));
-
-const listOf = (list: string, of = `project(id: "ada.mnist")`, node = "internalId") =>
-  `query ($first: Int, $after: String, $offset: Int, $order: RunOrder, $filter: RunFilter) {
-    of: ${of} { page: ${list} { edges { cursor node { ${node} } } nodes { ${node} } pageInfo { hasNextPage endCursor } } }
-    used: project(id: "ada.mnist") { unused: experiments(first: $first, after: $after, offset: $offset, order: $order, filter: $filter) @include(if: false) { totalCount } }
-  }`;
-
-const RUNS = listOf(
-  "experiments(first: $first, after: $after, offset: $offset, order: $order, filter: $filter)",
-);
+import { idsIn, listOf, numbers, RUNS, sorted, startShuffling, tiesOf } from "./shuffled.ts";
 
 const BOOKMARKS = listOf(
   "bookmarks(kind: EXPERIMENT, first: $first, after: $after, offset: $offset)",
   `user(username: "ada")`,
   "... on Experiment { internalId }",
 );
-
-const numbers = (length: number) => Array.from({ length }, (_, index) => index + 1);
-const sorted = (pages: readonly (readonly number[])[]) => pages.flat().toSorted((a, b) => a - b);
 
 describe("paging over rows with equal dates returns each row once", () => {
   test("in pages of any size, from any row", async () => {
@@ -289,6 +208,6 @@ test("sorts at most 10,000 rows of a page longer than requested", async () => {
   );
   const nodes = ["2", "3"].map((internalId) => ({ internalId }));
   expect(answer).toEqual({ data: { experiment: { jobs: { nodes, pageInfo: { hasNextPage: true } } } } });
-  const pages = ["limit=100", "limit=1000", "limit=2"];
+  const pages = ["limit=100", "limit=1000", "limit=1002", "limit=2"];
   expect(service.inOrder()).toEqual(pages.map((each) => `GET ada/mnist/experiments/42/jobs?${each}`));
 });

@@ -1,9 +1,10 @@
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { MetricDirection } from "../../rest/api/profile.ts";
-import { entriesOf, valueAt } from "../../rest/api/record.ts";
+import { entriesOf, millisecondsOf, valueAt } from "../../rest/api/record.ts";
 import type { ExperimentRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { Server } from "../../rest/api/server.ts";
+import { compareIds, idOf } from "../../rest/session/ties.ts";
 import type { WholeList } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { compareText, sorted } from "../core/cooperative-algorithms.ts";
@@ -36,7 +37,12 @@ export const byDuration = (direction: MetricDirection): SortKey => ({
   argument: "order.by.field",
   keys: ["started_at", "finished_at"],
   direction,
-  valueOf: durationSeconds,
+  valueOf: (row, now) => {
+    const seconds = durationSeconds(row, now);
+    const sinceStart = (now - millisecondsOf(row.started_at ?? "")) / 1000;
+    // A later page is sorted for the time of the first page. A run that has ended in between was active at that time.
+    return seconds !== null && sinceStart > 0 ? Math.min(seconds, sinceStart) : seconds;
+  },
 });
 
 export const byParameter = (name: string, direction: MetricDirection): SortKey => ({
@@ -86,8 +92,8 @@ const compare = (one: Value, other: Value): number =>
         : 1;
 
 /**
- * Sorts the rows of a list that have a value. Rows with equal values keep their order. Throws `InputError` if the list was not read to its
- * end, or if no row has the parameter.
+ * Sorts the rows of a list that have a value, as of `now`. Sorts rows with equal values by their ids, because the service may send them in
+ * a different order for each request. Throws `InputError` if the list was not read to its end, or if no row has the parameter.
  */
 export async function sortedRows<Row extends RunnableRecord>(
   {
@@ -96,6 +102,7 @@ export async function sortedRows<Row extends RunnableRecord>(
     isComplete,
   }: Pick<WholeList<unknown, Row>, "records" | "scannedRows" | "isComplete">,
   key: SortKey,
+  now: number,
   context: Context,
 ): Promise<readonly Row[]> {
   const { argument } = key;
@@ -104,7 +111,7 @@ export async function sortedRows<Row extends RunnableRecord>(
       `${argument}: expected a list of at most ${context.gateway.maxScannedRows} runs, because the gateway sorts it; narrow it with \`filter\``,
     );
   context.onScan?.([argument], scannedRows);
-  return context.runCooperatively(sort(records, key, context.session.upstreamTime()));
+  return context.runCooperatively(sort(records, key, now));
 }
 
 function* sort<Row extends RunnableRecord>(
@@ -117,11 +124,14 @@ function* sort<Row extends RunnableRecord>(
     yield;
     const value = valueOf(row, now);
     isFound ||= value !== undefined;
-    return value == null ? null : { row, value };
+    return value == null ? null : { row, value, id: idOf(row) };
   });
   const { declarations }: Partial<ExperimentRecord> = rows[0] ?? {};
   if (!isFound && parameter !== undefined) throw missingName(argument, "parameter", parameter, declarations);
   const sign = direction === "ASC" ? 1 : -1;
-  const inOrder = yield* sorted(valued, (one, other) => sign * compare(one.value, other.value));
+  const inOrder = yield* sorted(
+    valued,
+    (one, other) => sign * compare(one.value, other.value) || compareIds(one, other),
+  );
   return inOrder.map(({ row }) => row);
 }

@@ -258,10 +258,13 @@ export async function readRuns(
     return { ...all, nodeAt };
   };
   if (sort && !isOnlySummary) {
-    const pageOf = sorting(ordered, given, server.profile.paging);
+    const { sortedAt, pageOf } = sorting(ordered, given, server.profile.paging);
+    const begun = Date.now();
     const all = await readWhole(gateway.maxScannedRows);
-    const rows = await sortedRows(all, sort, context);
-    return { ...connect(pageOf(rows, all.scannedRows), toNode), readAll };
+    // The time at which the reading began, because a run that the list shows as active has not ended before.
+    const now = sortedAt ?? Math.round(session.upstreamTime() - (Date.now() - begun));
+    const rows = await sortedRows(all, sort, now, context);
+    return { ...connect(pageOf(rows, all.scannedRows, now), toNode), readAll };
   }
   const page = await readPage(isOnlySummary ? whole : ordered, { ...request, find, see }, toNode, context);
   if (metricOrder && given.after === null && (!given.offset || page.count === 0)) {

@@ -12,8 +12,10 @@ export interface ListPosition {
   readonly skip: number;
   /** The tie before this position, if more of its rows may follow. */
   readonly shown?: ShownTie | undefined;
-  /** Whether the caller gave the position as a number. If so, it is unknown which rows were shown before it. */
+  /** Whether the position is a number that no page has returned. If so, it is unknown which rows were shown before it. */
   readonly isNumbered?: boolean;
+  /** The time for which the gateway sorted the list, in milliseconds since 1970. All pages that follow each other are sorted for it. */
+  readonly sortedAt?: number | undefined;
 }
 
 export const START: ListPosition = { query: {}, skip: 0 };
@@ -39,11 +41,14 @@ export function serialize(query: Query): string {
 /** Maximum rows of a tie in a cursor. */
 const MAX_SHOWN = 1_000;
 
-/** A cursor is base64url of `<query string>#<skip>#<mark of the list>`, with `<values of a tie>:<its ids>#` before the mark. */
-export function formatCursor({ query, skip, shown }: ListPosition, mark: string): string {
-  return toBase64url(
-    `${serialize(query)}#${skip}#${shown ? `${shown.values}:${packed(shown.ids)}#` : ""}${mark}`,
-  );
+/**
+ * A cursor is base64url of `<query string>#<skip>#<mark of the list>`. Before the mark it may contain `<values of a tie>:<its ids>#` or
+ * `@<time of sorting>#`.
+ */
+export function formatCursor({ query, skip, shown, sortedAt }: ListPosition, mark: string): string {
+  const tie = shown ? `${shown.values}:${packed(shown.ids)}#` : "";
+  const time = sortedAt === undefined ? "" : `@${sortedAt}#`;
+  return toBase64url(`${serialize(query)}#${skip}#${tie}${time}${mark}`);
 }
 
 /** Encodes ids in ascending order, each as its distance from the previous id, in base 36. */
@@ -68,7 +73,8 @@ export const tooManyTied = () =>
 /** Maximum length of cursors, and of links to a next page, in characters. */
 const MAX_CURSOR_LENGTH = 8_000;
 
-const CURSOR = /^([^#]*)#(\d{1,9})#(?:([\w-]{6}):([\da-z]{1,10}(?:\.[\da-z]{1,10}){0,999})#)?[^#]*$/;
+const CURSOR =
+  /^([^#]*)#(\d{1,9})#(?:([\w-]{6}):([\da-z]{1,10}(?:\.[\da-z]{1,10}){0,999})#)?(?:@(\d{1,15})#)?[^#]*$/;
 
 /**
  * Parses a cursor. Clients can forge a cursor, so a page size above `maxSize` is ignored. The server then uses its own page size. (Its
@@ -91,9 +97,9 @@ export function parseCursor(
   const skip = Number(found?.[2]);
   if (!found || skip > MAX_RECORDS || isTooFar) throw notACursor(cursor, argument);
   const query = given.filter(([name, value]) => meanings[name] !== "size" || Number(value) <= maxSize);
-  const [, , , values, ids] = found;
+  const [, , , values, ids, time] = found;
   const shown = values && ids ? { values, ids: unpacked(ids) } : undefined;
-  return { query: Object.fromEntries(query), skip, shown };
+  return { query: Object.fromEntries(query), skip, shown, sortedAt: time ? Number(time) : undefined };
 }
 
 export const notACursor = (cursor: string, argument = "after") =>

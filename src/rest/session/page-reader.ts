@@ -213,11 +213,38 @@ async function stepInTie<At, Item>(
   return { page, rest, positionAfter, next: isWhole ? null : positionAfter(rest.length - 1) };
 }
 
-/**
- * Sizes of the blocks from which pages are read, tried in this order. The first block that contains the ties of the page completely is
- * used.
- */
+/** Sizes of the blocks from which pages are read. A block begins and ends at a multiple of its size, so that many pages share it. */
 const BLOCKS = [1, 100, 1_000];
+
+/** Maximum rows of a tie that are read on each side of a page. */
+const MAX_MARGIN = 1_000;
+
+/** A block of rows, and the number of rows of the page that are read from it. */
+interface Block {
+  readonly start: number;
+  readonly end: number;
+  readonly count: number;
+}
+
+/**
+ * The blocks from which a page can be read, in the order in which they are tried. The first block that contains the ties of the page
+ * completely is used. A short tie may extend past an end of each block of a fixed size. The last block therefore has equally many rows
+ * before and behind the page, and only the first rows of the page if the server's pages are short.
+ */
+function blocksOf(page: Omit<Block, "end">, sizes: readonly number[], maxSize: number): readonly Block[] {
+  const { start: offset, count } = page;
+  const margin = Math.min(MAX_MARGIN, Math.floor(maxSize / 3));
+  const part = Math.min(count, maxSize - 2 * margin);
+  const blocks = sizes.map((size) => ({
+    start: Math.max(0, Math.floor((offset - 1) / size) * size),
+    end: Math.ceil((offset + count + 1) / size) * size,
+    count,
+  }));
+  return [
+    ...blocks.filter(({ start, end }) => end - start <= maxSize),
+    { start: Math.max(0, offset - margin), end: offset + part + margin, count: part },
+  ];
+}
 
 /**
  * Reads a page as part of a larger block, and sorts the rows of each tie by ids. The block must contain the ties at both ends of the page
@@ -238,13 +265,17 @@ async function stepInBlock<At, Item>(
   const usual = isOpen && offset === 0 ? await readPlain() : null;
   if (usual && !usual.next) return usual;
   const [, large = 1] = BLOCKS;
-  const { maxSize } = paging;
-  const count = Math.min(usual?.rest.length ?? (isOpen ? large : wanted), (maxSize ?? Infinity) - 2);
+  const maxSize = paging.maxSize ?? Number.POSITIVE_INFINITY;
+  const most = Math.min(usual?.rest.length ?? (isOpen ? large : wanted), maxSize - 2);
+  if (most < 1) return readPlain();
+  const sizes = areTiesSorted ? BLOCKS.slice(1) : BLOCKS;
+  const blocks = blocksOf({ start: offset, count: most }, sizes, maxSize);
+  const { isNumbered = false } = position;
+  // The cursors of pages that are read without a block contain the ties.
+  if (blocks.length === 1 && !isNumbered) return readPlain();
   let isCut = false;
-  for (const size of areTiesSorted ? BLOCKS.slice(1) : BLOCKS) {
-    const start = Math.max(0, Math.floor((offset - 1) / size) * size);
-    const length = Math.ceil((offset + count + 1) / size) * size - start;
-    if (count < 1 || length > (maxSize ?? length)) break;
+  for (const { start, end, count } of blocks) {
+    const length = end - start;
     const { page, rows: read, isLast } = await readFrom(session, list, paging, start, length);
     const rows = sortTies(read, sortedBy);
     const from = offset - start;
@@ -267,10 +298,11 @@ async function stepInBlock<At, Item>(
       page,
       rest,
       positionAfter,
-      next: isLast && isOver ? null : positionAfter(rest.length - 1),
+      // The other rows of a numbered page also come from blocks.
+      next: isLast && isOver ? null : { ...positionAfter(rest.length - 1), isNumbered },
     };
   }
-  if (position.isNumbered && isCut) throw tooManyTied();
+  if (isNumbered && isCut) throw tooManyTied();
   return readPlain();
 }
 

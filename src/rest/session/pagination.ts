@@ -3,6 +3,7 @@ import {
   formatCursor,
   parseCursor,
   type ListPosition,
+  notACursor,
   positionAt,
   serialize,
   START,
@@ -130,8 +131,8 @@ export async function readSlice<At, Item>(
 }
 
 /**
- * Prepares a page of a list that the caller reads completely and sorts. Returns a function that selects the page from the sorted rows.
- * Throws `InputError` for a cursor of another list.
+ * Prepares a page of a list that the caller reads completely and sorts. Returns a function that selects the page from the sorted rows, and
+ * the time for which earlier pages were sorted, null without a cursor. Throws `InputError` for a cursor of another list.
  */
 export function sorting<At>(
   list: List<At, unknown>,
@@ -139,10 +140,13 @@ export function sorting<At>(
   paging: Paging,
 ) {
   const mark = listFingerprint(list);
-  const from = after === null ? (offset ?? 0) : parseCursor(after, mark, paging, maxSize).skip;
-  return <Item>(rows: readonly Item[], scannedRows: number): Slice<Item> => {
+  const position = after === null ? null : parseCursor(after, mark, paging, maxSize);
+  if (after !== null && position?.sortedAt === undefined) throw notACursor(after);
+  const from = position?.skip ?? offset ?? 0;
+  const pageOf = <Item>(rows: readonly Item[], scannedRows: number, sortedAt: number): Slice<Item> => {
     const items = rows.slice(from, from + (first ?? maxSize));
-    const cursorAt = (index: number): string => formatCursor({ query: {}, skip: from + index + 1 }, mark);
+    const cursorAt = (index: number): string =>
+      formatCursor({ query: {}, skip: from + index + 1, sortedAt }, mark);
     return {
       items,
       cursorAt,
@@ -153,6 +157,7 @@ export function sorting<At>(
       scan: { scannedRows, isComplete: true },
     };
   };
+  return { sortedAt: position?.sortedAt ?? null, pageOf };
 }
 
 /** Number of rows at the end of a list that are read to find its last tie. */
@@ -205,7 +210,7 @@ export async function readLast<At, Item>(
   const cursor = before === null ? null : parseCursor(before, mark, paging, maxSize, "before");
   const wanted = cursor ? last + 1 : Math.max(last, LAST_ROWS);
   const start = await startOfLast();
-  const iterator = new PageIterator(list, positionAt(start, paging), maxSize);
+  const iterator = new PageIterator(list, { ...positionAt(start, paging), isNumbered: true }, maxSize);
   const pages: { readonly from: number; readonly read: PageRead<Item> }[] = [];
   let count: number | null = null;
   let length = 0;

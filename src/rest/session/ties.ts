@@ -41,6 +41,10 @@ export const valuesOf = (row: unknown, keys: SortKeys): string =>
 
 export const idOf = (row: unknown): number => Number(valueAt(row, "id") ?? Number.NaN);
 
+/** Compares rows by their ids. Rows without numbers as ids are equal. */
+export const compareIds = (one: { readonly id: number }, other: { readonly id: number }): number =>
+  one.id - other.id || 0;
+
 /** The ties of a page. They are computed once, because many fields of an operation may read the same page. */
 class Ties {
   readonly keys: SortKeys;
@@ -72,7 +76,7 @@ class Ties {
       ? this.#rows
       : this.#rows
           .map((row, index) => ({ row, tie: this.firsts[index] ?? 0, id: idOf(row) }))
-          .toSorted((one, other) => one.tie - other.tie || one.id - other.id || 0)
+          .toSorted((one, other) => one.tie - other.tie || compareIds(one, other))
           .map(({ row }) => row));
   }
 
