@@ -88,7 +88,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("shows many equal requests of a round as one row, without their waits", async () => {
+  test("shows many equal requests of a round as one row", async () => {
     const { url } = await startDemoGateway();
     const requests = Array.from({ length: 13 }, (_, index) => ({
       method: "GET",

@@ -96,7 +96,7 @@ test("a scan filter searches recently changed runs with one request per poll", a
   expect(await requests(4)).toEqual([list, list, list, "GET ada/mnist/experiments/3/"]);
 });
 
-test("a scan searches the rows of a list in a tick each after time slices", async () => {
+test("a scan searches each row of a list in its own tick", async () => {
   const runs = experiments(3).map((run) => ({ ...run, description: `needle ${run.id}` }));
   let [tick, isOver] = [0, false];
   const countTicks = () => {
