@@ -9,6 +9,9 @@ const TOOLS = {
     a: project(id: $place) { ...Rows }
   }
   fragment Rows on Project { rows: experiments(filter: { words: $label }) { nodes { id } } }`,
+  Listed: `query Listed($points: Int!) {
+    entities(ids: ["ada.mnist.experiments.1"]) { ... on Experiment { metricSeries(maxPoints: $points) { name } } }
+  }`,
   Fixed: `query Fixed { experiment(id: "no name") { status } }`,
 };
 
@@ -16,6 +19,7 @@ test.each([
   ["Plain", { run: "no name" }, /^run: expected /],
   ["Deep", { place: "no name", label: "a" }, /^place: expected /],
   ["Deep", { place: "ada.mnist", label: "a".repeat(10_000) }, /^label: /],
+  ["Listed", { points: 1 }, /^points: expected /],
   ["Fixed", {}, /^id: expected /],
 ])("an error of %s %o begins with the argument of the tool", async (name, input, message) => {
   const { use, calls } = await startAgent({

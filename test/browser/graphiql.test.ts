@@ -88,6 +88,39 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("shows many equal requests of a round as one row", async () => {
+    const { url } = await startDemoGateway();
+    const requests = Array.from({ length: 13 }, (_, index) => ({
+      method: "GET",
+      template: "{owner}/{project}/experiments/{id}/",
+      attempt: 1,
+      round: 1,
+      status: 200,
+      error: null,
+      startMs: index,
+      waitedMs: 20,
+      waitedFor: "CONCURRENCY",
+      durationMs: 5 + index,
+      bytes: 100,
+      reads: 1,
+      fields: [`run${index}`],
+      moreFields: 0,
+    }));
+    const totals = { requests: 13, rounds: 1, bytes: 1_300, durationMs: 40, withoutRungraph: 13 };
+    const explain = { requests, reads: {}, free: { links: 0 }, totals };
+    const { page } = await open(url);
+    await page.route("**/graphql", (route) => route.fulfill({ json: { data: {}, extensions: { explain } } }));
+    await run(page);
+    const panel = page.getByRole("region", { name: "Upstream requests" });
+    await panel.getByText(/^13 requests · 1 round · /).waitFor();
+    await panel.getByRole("treeitem").hover({ position: { x: 100, y: 10 } });
+    const details = page.getByRole("tooltip");
+    await details.getByText("13 requests · 5.0–17 ms from 0.0 ms · 1.3 kB · round 1").waitFor();
+    const named = requests.slice(0, 6).flatMap(({ fields }) => fields);
+    expect(await details.getByRole("listitem").allTextContents()).toEqual(named);
+    await details.getByText("and 7 more").waitFor();
+  });
+
   test("shows no upstream requests when EXPLAIN is off", async () => {
     const { url } = await startDemoGateway({ env: { EXPLAIN: "off" } });
     const { page } = await open(url);
@@ -198,6 +231,17 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect((await storesOf(page)).session).not.toContain("wr0ng");
     await give(` Authorization: token ${demo.users[0]?.token ?? ""} `);
     await page.getByText("Signed in as ada").and(page.locator(":focus")).waitFor();
+  });
+
+  test("reports a gateway that cannot be reached beside the sign-in form", async () => {
+    const { url } = await startGateway({ upstream: await startFake(() => undefined), token: null });
+    const { page } = await open(url);
+    await click(page, page.getByText("Sign in", { exact: true }).first());
+    await page.context().setOffline(true);
+    await signIn(page, "ada", "secret");
+    await page.locator("#account").getByText("The gateway cannot be reached").waitFor();
+    expect(await page.getByLabel("User name").inputValue()).toBe("ada");
+    expect(await page.getByLabel("Password").inputValue()).toBe("");
   });
 
   test("shows names with markup as plain text", async () => {

@@ -83,6 +83,7 @@ const TEXTS: readonly (readonly [kind: string, text: string, issue: string])[] =
   ["experiment", "run: {}", "expected the section `run` to be an object with keys, got another value"],
   ["job", `${RUN}\ndeclarations: {a: 1}`, "expected no section `declarations` in kind: job, got one"],
   ["group", RUN, "expected a section `hptuning`, got none"],
+  ["group", `${RUN}\nhptuning:`, "expected a section `hptuning`, got none"],
 ];
 
 const MUTATIONS: Readonly<Record<string, string>> = {

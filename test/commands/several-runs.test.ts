@@ -147,7 +147,7 @@ describe("a bulk command for a project's experiments", () => {
   test("refused by one project leaves the results of other projects intact", async () => {
     const { ask, service } = await start(startMany());
     const ids =
-      "ada.mnist.experiments.2 bob.words.experiments.3 ada.mnist.experiments.4 eve.x.jobs.5 ada.mnist.experiments.404";
+      "ada.mnist.experiments.2 bob.mnist.experiments.3 ada.mnist.experiments.4 eve.x.jobs.5 ada.mnist.experiments.404";
     const mutation = (selection: string) =>
       ask(`mutation { deleteRuns(ids: ${JSON.stringify(ids.split(" "))}) { ${selection} } }`);
     const done = (address: string) => ({ outcome: "DONE", code: null, deletedId: globalId(address) });
@@ -165,7 +165,7 @@ describe("a bulk command for a project's experiments", () => {
       },
     });
     const sent = () => service.calls().filter((call) => call.startsWith("DELETE"));
-    const paths = ["ada/mnist/experiments/delete", "bob/words/experiments/3/", "eve/x/jobs/5/"];
+    const paths = ["ada/mnist/experiments/delete", "bob/mnist/experiments/3/", "eve/x/jobs/5/"];
     expect(sent()).toEqual(paths.map((path) => `DELETE ${path}`));
     // The same happens if the results are not selected.
     expect(await mutation("__typename")).toEqual({

@@ -133,9 +133,14 @@ describe("runs as CSV", () => {
     expect(calls()).toHaveLength(3);
   });
 
-  test("can have record-only columns for more runs than an operation's request limit", async () => {
-    const rows = Array.from({ length: 250 }, (_, index) => row(index + 1, { created_at: null }));
-    const { get } = await startExports((seen) => readable(rows, seen, { name: "base" }));
+  test.each([
+    [250, "200"],
+    [3, "1"],
+  ])("can have record-only columns of %i runs with a request limit of %s", async (count, limit) => {
+    const rows = Array.from({ length: count }, (_, index) => row(index + 1, { created_at: null }));
+    const { get } = await startExports((seen) => readable(rows, seen, { name: "base" }), {
+      MAX_UPSTREAM_REQUESTS: limit,
+    });
     const text = await (await get(`${PROJECT}/runs.csv?columns=uniqueName,name`)).text();
     expect(lines(text).slice(1)).toEqual(rows.map(({ id }) => `ada.mnist.${id},base`));
   });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { startBefore } from "../support/gateway.ts";
 import { ASK_STATUS, RUNNING_ANSWER } from "../support/one-read.ts";
-import { openRaw } from "./raw-socket.ts";
+import { openRaw, WEB_SOCKET } from "./raw-socket.ts";
 
 /** Headers of the first request of `curl --http2` and of Java's `HttpClient`. */
 const OFFER = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk";
@@ -19,6 +19,7 @@ async function open(takesUpgrades = true) {
     socket,
     closed,
     read,
+    statuses,
     answers: (count: number) => statuses(count, JSON.stringify(RUNNING_ANSWER)),
   };
 }
@@ -32,6 +33,19 @@ test("answers a request that offers HTTP/2, then closes the connection", async (
   socket.write(BODY.slice(9));
   expect(await answers(1)).toEqual(["200 OK"]);
   expect(await closed).toBe(false);
+});
+
+test("takes an upgrade to WebSocket in any case of letters", async () => {
+  const { socket, statuses } = await open();
+  for (const line of [
+    "GET /graphql HTTP/1.1",
+    "Host: a",
+    WEB_SOCKET.replace("websocket", "WebSocket"),
+    "Sec-WebSocket-Protocol: graphql-transport-ws",
+  ])
+    socket.write(`${line}\r\n`);
+  socket.write("\r\n");
+  expect(await statuses(1)).toEqual(["101 Switching Protocols"]);
 });
 
 test("closes a connection that offers another protocol after an unanswered request", async () => {

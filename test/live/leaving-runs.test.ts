@@ -1,9 +1,12 @@
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { readList } from "../../src/graphql/subscriptions/watched-list.ts";
+import { createStatePoll } from "../../src/live/state-poll.ts";
+import { runs as kinds } from "../../src/rest/api/kinds.ts";
 import type { Seen, FakeResponse } from "../support/fake.ts";
 import { globalId } from "../support/ids.ts";
 import { FIRST_POLL, type LiveRun, startLive, rowOf } from "../support/live-service.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
+import { stopwatchRuns } from "../support/stopwatch.ts";
 
 /* A list of runs that is watched reports each run that leaves it, with its state and the reason. */
 
@@ -91,6 +94,29 @@ test("a scan filter searches recently changed runs with one request per poll", a
   expect(await next()).toEqual(reported("LEFT", 3, "RUNNING", "RUNNING"));
   const list = "GET ada/mnist/experiments?limit=500";
   expect(await requests(4)).toEqual([list, list, list, "GET ada/mnist/experiments/3/"]);
+});
+
+test("a scan searches each row of a list in its own tick", async () => {
+  const runs = experiments(3).map((run) => ({ ...run, description: `needle ${run.id}` }));
+  let [tick, isOver] = [0, false];
+  const countTicks = () => {
+    tick++;
+    if (!isOver) setImmediate(countTicks);
+  };
+  countTicks();
+  const normalize = vi.spyOn(String.prototype, "normalize").mockImplementation(function (this: string) {
+    if (this.startsWith("needle ")) ticks.add(tick);
+    return `${this}`;
+  });
+  onTestFinished(() => {
+    isOver = true;
+    normalize.mockRestore();
+  });
+  const ticks = new Set<number>();
+  stopwatchRuns();
+  const { next } = await watchRuns(runs, { filter: { words: "needle" } });
+  for (const id of [3, 2, 1]) expect(await next()).toEqual(reported("APPEARED", id, "RUNNING", null));
+  expect(ticks.size).toBe(3);
 });
 
 test("scans of one list with different conditions share one request per poll", async () => {
@@ -255,4 +281,42 @@ test("keeps up to 500 departed runs until all subscribers have seen them", async
   for (polls = 1; polls < 4; polls++) state = await readList(watched, state, false);
   expect(state.left.size).toBe(500);
   expect((await readList(watched, state, true)).left.size).toBe(300);
+});
+
+// Not over HTTP: system buffers hold more than the events of a test.
+test("events count as seen once the slowest subscriber has taken them", async () => {
+  const asked: boolean[] = [];
+  const poll = createStatePoll<{ readonly count: number }>(
+    {
+      key: "runs",
+      endpoint: kinds.experiment.endpoints.read,
+      read: async (_, before, isSeen) => {
+        asked.push(isSeen);
+        return { count: (before?.count ?? 0) + 1 };
+      },
+      isFinal: () => false,
+      bytesOf: () => 0,
+    },
+    () => {},
+  );
+  const subscribe = () => {
+    let taken = 0;
+    return poll.subscribe(
+      ({ count }) => (count === taken ? null : (taken = count)),
+      () => {},
+    );
+  };
+  const [slow, quick] = [subscribe(), subscribe()];
+  // Safe: the source reads without it.
+  const session = { endSharing: () => {} } as Parameters<typeof poll.read>[0];
+  const read = () => poll.read(session, () => 0);
+  void quick.next();
+  await read();
+  void quick.next();
+  await read();
+  expect((await slow.next()).value?.value).toBe(2);
+  void slow.next();
+  void quick.next();
+  await read();
+  expect(asked).toEqual([true, false, true]);
 });

@@ -44,6 +44,18 @@ test("an ambiguous name is resolved once before polling, refused if both exist",
   });
 });
 
+test("a name that is not resolved in time ends the subscription", async () => {
+  const { subscribe, requests } = await startLive([], {
+    env: { ...NO_DEADLINES, REQUEST_TIMEOUT_MS: "100" },
+    answer: () => () => {},
+  });
+  const watcher = await subscribe({ query: RUN_UPDATED, variables: { id: "ada.mnist.1" } });
+  expect(await watcher.next()).toMatchObject({
+    errors: [{ path: ["runUpdated"], extensions: { code: "UPSTREAM_TIMEOUT" } }],
+  });
+  expect((await requests(2)).toSorted()).toEqual([READ, "GET ada/mnist/groups/1/"]);
+});
+
 test("a run without remaining watchers is not polled", async () => {
   withoutPings();
   const { watch, advance, reach, requests, subscriptions, inOrder } = await startLive([

@@ -27,6 +27,16 @@ test("WebSocket and event-stream subscriptions receive the same events and share
   expect(seen().map(({ headers }) => headers["authorization"])).toEqual(["token ada", "token ada"]);
 });
 
+test("a token of connection_init may have blanks around it", async () => {
+  const { url, advance, subscriptions, seen } = await startLive([{ id: 1, last_status: "running" }]);
+  const results = clientOf(url, { authorization: " token ada\n" }).iterate({ query: RUN_UPDATED, variables });
+  const first = results.next();
+  await Promise.race([first, subscriptions(1)]);
+  advance(FIRST_POLL);
+  expect(await first).toEqual({ done: false, value: update(1, "RUNNING") });
+  expect(seen().map(({ headers }) => headers["authorization"])).toEqual(["token ada"]);
+});
+
 test("completing a subscription ends its poll, and the connection stays open", async () => {
   const { url, advance, subscriptions, timers, reach } = await startLive([{ id: 1, last_status: "running" }]);
   const client = clientOf(url, ADA);

@@ -82,6 +82,10 @@ const admission: readonly Entry[] = [
     query: "query ($x: String!) { user(username: $x) { id } }",
     texts: [...UNFIT, globalId("User:a/b"), ...idsBut("User")],
   },
+  ...["activateUser", "deleteUser", "grantSuperuser", "revokeSuperuser"].map((command) => ({
+    query: `mutation ($x: String!) { ${command}(username: $x) { __typename } }`,
+    texts: UNFIT,
+  })),
   ...textEntries(
     ["statuses", "metrics", "jobs"].map((list) => `${EXPERIMENT} { ${list}(after: $x) { totalCount } }`),
     NO_CURSORS,

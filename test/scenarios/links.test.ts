@@ -7,8 +7,8 @@ const experiment = { id: 3, unique_name: "ada.mnist.3", last_status: "running" }
 /** Path, code and reference of each error. */
 const reported = (answer: Answer<unknown>) =>
   sortedErrorsOf(answer).map(({ at, ...details }) => {
-    const { code, reference } = details as { readonly code?: unknown; readonly reference?: unknown };
-    return { path: at, code, reference };
+    const { code, reference, paths } = details as Readonly<Record<string, unknown>>;
+    return { path: at, code, reference, paths };
   });
 
 test("dangling links are null, unreadable ones keep names, with one error each", async () => {
@@ -46,7 +46,12 @@ test("dangling links are null, unreadable ones keep names, with one error each",
   expect(reported(answer)).toEqual([
     { path: "experiment.buildJob", code: "NOT_FOUND", reference: "ada.mnist.builds.7" },
     // Two fields of the group are null for the same reason.
-    { path: "experiment.experimentGroup.concurrency", code: "UPSTREAM_ERROR", reference: "ada.mnist.2" },
+    {
+      path: "experiment.experimentGroup.concurrency",
+      code: "UPSTREAM_ERROR",
+      reference: "ada.mnist.2",
+      paths: ["concurrency", "rawStatus"].map((field) => ["experiment", "experimentGroup", field]),
+    },
     { path: "experiment.original", code: "FORBIDDEN", reference: "bob.secret.1" },
   ]);
 });

@@ -108,6 +108,25 @@ describe("the last known response is returned", () => {
     });
   });
 
+  test("from a list that covers several records, with their paths reported", async () => {
+    const { service, gateway, fail } = await startFailing({ UPSTREAM_PROFILE: "polyaxon-0.4" });
+    const results = [7, 8].map((id) => ({ id, unique_name: `ada.mnist.${id}`, last_status: "running" }));
+    const query = `{
+      a: buildJob(id: "ada.mnist.builds.7") { status }
+      b: buildJob(id: "ada.mnist.builds.8") { status }
+    }`;
+    const data = { a: { status: "RUNNING" }, b: { status: "RUNNING" } };
+    fail(() => ({ json: { count: 2, next: null, results } }));
+    expect(await askFor(gateway, query)).toEqual({ data });
+    fail(() => status(503));
+    expect(await askFor(gateway, query)).toEqual({
+      data,
+      extensions: { stale: ["a", "b"].map((path) => ({ path: [path], ageSeconds: 0 })) },
+    });
+    const list = "GET ada/mnist/builds?query=id%3A7%7C8&limit=100";
+    expect(service.calls()).toEqual([list, list]);
+  });
+
   test("with at most 500 reported paths, fewer with long aliases", async () => {
     const { service, gateway, fail } = await startFailing({ UPSTREAM_PROFILE: "polyaxon-0.4" });
     const results = Array.from({ length: 500 }, (_, index) => ({

@@ -267,7 +267,7 @@ const administer = (
     description,
     args: { username: arg.string({ required: true, description: "Login name." }) },
     resolve: async (_, { username }, { session }) => {
-      const address = validateAddress("username", { username });
+      const address = { username };
       await session.send(endpoint, address, undefined);
       return toResource(User.kind, address, known);
     },
