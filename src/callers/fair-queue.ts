@@ -219,7 +219,7 @@ export class FairQueue<Item extends Prioritized> {
 
 /**
  * One fair queue for each caller. The queue of an unverified caller is a child of the queue of its address, so inventing tokens gains
- * nothing. `options` apply to the queue of each token.
+ * nothing. `options` apply to the queue of each token, and `addressOptions` to the queue of each address.
  */
 export class CallerQueues<Item extends Prioritized> {
   readonly #verified: PerCaller<FairQueue<Item>>;
@@ -230,12 +230,12 @@ export class CallerQueues<Item extends Prioritized> {
     verified: FairQueue<Item>,
     addresses: FairQueue<Item>,
     options: FairQueueOptions,
+    addressOptions: FairQueueOptions = options,
   ) {
-    const { cost } = options;
     this.#verified = callers.perCaller(() => new FairQueue(verified, options));
     this.#unverified = callers.perCaller(({ addressCaller, token }) =>
       token === null
-        ? new FairQueue(addresses, { cost })
+        ? new FairQueue(addresses, addressOptions)
         : new FairQueue(this.#unverified.of(addressCaller), options),
     );
   }

@@ -69,6 +69,22 @@ describe("one of two tokens", () => {
     await service.releaseUntil([known, ...invented]);
   });
 
+  test("gets a connection, because invented tokens of another address are limited to their share", async () => {
+    const service = await startDelayedRecords();
+    const gateway = await startGateway({
+      upstream: service,
+      env: { UPSTREAM_CONNECTIONS: "16", UPSTREAM_CONNECTIONS_PER_TOKEN: "8", TRUSTED_PROXIES: "1" },
+    });
+    const askFrom = (address: string, token: string) =>
+      gateway.ask(statusOf(1), {}, { token, headers: { "x-forwarded-for": address } });
+    const invented = upTo(20).map((round) => askFrom("10.0.0.1", `invented${round}`));
+    await waiting(gateway, 12);
+    const light = askFrom("10.0.0.2", "light");
+    await service.arrived(9);
+    expect(service.seen().at(-1)).toBe("light");
+    await service.releaseUntil([light, ...invented]);
+  });
+
   test("alternates with two others", async () => {
     const service = await startDelayedRecords();
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "1" } });
@@ -96,12 +112,13 @@ describe("one of two tokens", () => {
       upstream: service,
       env: { UPSTREAM_CONNECTIONS: "4", UPSTREAM_CONNECTIONS_PER_TOKEN: "3" },
     });
+    for (const token of ["heavy", "light"]) await service.releaseUntil([askFor(gateway, statusOf(1), token)]);
     const heavy = answersTo(gateway, { token: "heavy", from: 1, count: 10 });
     await waiting(gateway, 7);
-    expect(service.seen()).toEqual(["heavy", "heavy", "heavy"]);
+    expect(service.seen().slice(2)).toEqual(["heavy", "heavy", "heavy"]);
     const light = askFor(gateway, statusOf(100), "light");
     await service.arrived(4);
-    expect(service.seen()).toEqual(["heavy", "heavy", "heavy", "light"]);
+    expect(service.seen().slice(2)).toEqual(["heavy", "heavy", "heavy", "light"]);
     const answers = await service.releaseUntil([light, ...heavy]);
     expect(new Set(answers.map(firstCodeOf))).toEqual(new Set(["ok"]));
   });
@@ -130,7 +147,7 @@ test.each<[string, (text: string) => FakeResponse]>([
   "a caller's upstream responses %smay not exceed MAX_UPSTREAM_BYTES, and earlier results remain",
   async (_, responseTo) => {
     const { service, ...gateway } = await startBefore(() => responseTo(recordTextOf(50_000)), {
-      MAX_UPSTREAM_BYTES: "110000",
+      MAX_UPSTREAM_BYTES: "125000",
       MAX_UPSTREAM_WIDTH: "1",
     });
     const { data, errors } = await askFor(gateway, statusesOf([1, 2, 3, 4]));

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { counted, delayAll, startBreakable } from "./breakable.ts";
-import { metricOf } from "../support/metrics.ts";
+import { metricOf, reaches } from "../support/metrics.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { startBefore } from "../support/gateway.ts";
 import {
@@ -51,6 +51,24 @@ describe("with a busy upstream, the gateway", () => {
     const { data, errors } = await asked;
     expect(errors).toBeUndefined();
     expect(Object.values(data)).toEqual(Array.from({ length: 12 }, () => ({ status: "RUNNING" })));
+  });
+
+  test("rejects further reads of an operation when four times its requests wait", async () => {
+    const { service, gateway } = await startBreakable({
+      MAX_UPSTREAM_REQUESTS: "2",
+      MAX_UPSTREAM_WIDTH: "1",
+    });
+    const delayed = delayAll();
+    service.fail(/./, delayed.fault);
+    const asked = gateway.ask(statusesOf(upTo(12)));
+    // One of twelve reads was sent.
+    await reaches(gateway, "rungraph_upstream_requests_waiting", 8);
+    service.heal();
+    delayed.release();
+    expect(await asked).toMatchObject({
+      data: { of1: { status: "RUNNING" }, of2: { status: "RUNNING" }, of3: null },
+      errors: [{ extensions: { code: "REQUEST_LIMIT_EXCEEDED", unsentRequests: 10 } }],
+    });
   });
 
   test("frees connections for others during a download", async () => {

@@ -24,7 +24,7 @@ test("at the total memory limit, refuses only callers above an equal share", asy
     const id = experimentIn(path);
     if (id === 2) await heavysSecond.opened;
     if (id === 4) await lightsSecond.opened;
-    const description = "x".repeat(id === 1 ? 99_000 : id === 3 ? 80_000 : 10);
+    const description = "x".repeat(id === 1 ? 92_000 : id === 3 ? 74_000 : 10);
     return { json: { ...RUNNING_RECORD, id, description } };
   });
   const gateway = await startGateway({

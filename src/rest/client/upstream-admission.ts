@@ -77,10 +77,13 @@ export class UpstreamAdmission {
     this.#root = new FairQueue<QueuedCall>(null, { concurrency: all, guaranteed: kept, burst });
     // The upstream service may be slow to reject a token, so requests with invented tokens must leave connections to verified callers.
     this.#unverified = new FairQueue(this.#root, { concurrency: () => all() - reserved(), cost: 1 });
-    this.#queues = new CallerQueues(callers, this.#root, this.#unverified, {
-      concurrency: perCaller,
-      cost: 1,
-    });
+    this.#queues = new CallerQueues(
+      callers,
+      this.#root,
+      this.#unverified,
+      { concurrency: perCaller, cost: 1 },
+      { concurrency: () => Math.max(perCaller(), Math.ceil(all() / 4)), cost: 1 },
+    );
     const rateLimiters = callers.perCaller(() => new Map<RateLimit | null, RateLimiter>());
     this.#rateLimiters = (caller) => rateLimiters.of(caller);
   }
@@ -104,13 +107,18 @@ export class UpstreamAdmission {
   }
 
   /**
-   * Dispatches a call when it is admitted, possibly at once. Rejects a call that cannot be admitted before its deadline, and sheds load if
-   * the queue is full.
+   * Dispatches a call when it is admitted, possibly at once. Rejects a call that cannot be admitted before its deadline, or of whose
+   * operation too many wait, and sheds load if the queue is full.
    */
   enqueue(queued: QueuedCall): void {
     const { request, requester, consumer } = queued.call;
     const rateLimiter = this.#rateLimiterOf(queued.call);
     const isLimited = rateLimiter !== null && request.endpoint.method === "GET";
+    const callerQueue = this.#queues.of(this.#callerOf(queued.call));
+    const parent = isLimited
+      ? rateLimiter.queueIn(callerQueue)[requester.isBackground ? "polls" : "operations"]
+      : callerQueue;
+    queued.queue = requester.queueIn(parent);
     try {
       // Load is shed only before the first call of an operation.
       if (!requester.hasBegun && this.shedLoad(requester.scope.caller))
@@ -118,15 +126,11 @@ export class UpstreamAdmission {
       requester.hasBegun = true;
       if (consumer.lifetime.ended) throw endedError(request.endpoint, consumer.lifetime, false);
       if (isLimited) rateLimiter.checkDeadline(queued.call);
+      requester.checkWaiting(queued.queue.waiting);
     } catch (error) {
       // Safe: only errors are thrown.
       return queued.refuse(error as Error);
     }
-    const callerQueue = this.#queues.of(this.#callerOf(queued.call));
-    const parent = isLimited
-      ? rateLimiter.queueIn(callerQueue)[requester.isBackground ? "polls" : "operations"]
-      : callerQueue;
-    queued.queue = requester.queueIn(parent);
     if (isLimited) rateLimiter.update();
     const isHalfOpen = this.#settings.breaker.isHalfOpen();
     if (!isHalfOpen && queued.queue.tryStart()) return this.#admit(queued);

@@ -45,6 +45,12 @@ export interface RequestLimits {
 }
 
 /**
+ * Maximum waiting requests of an operation, as a multiple of the requests that it may send. Of the waiting requests, those with the highest
+ * priority are sent. All others fail in one turn of the event loop, so there must not be thousands.
+ */
+const WAITING_FOR_EACH_REQUEST = 4;
+
+/**
  * An operation, download or probe that sends upstream requests. It is itself the consumer of responses that are not shared (of commands and
  * downloads).
  */
@@ -62,7 +68,9 @@ export class Requester implements Consumer {
   /** Number of its commands that timed out. */
   timeouts = 0;
   readonly #bounds: RequestLimits;
+  /** Number of counted requests that may be sent. `#unsent`: number of rejected requests. */
   #requests = 0;
+  #unsent = 0;
   #exceeded: GatewayError | null = null;
 
   constructor(scope: RequestScope, reservation: MemoryReservation, bounds: RequestLimits) {
@@ -98,16 +106,26 @@ export class Requester implements Consumer {
     this.reservation.charge(bytes);
   }
 
-  /**
-   * Counts a request. Throws `GatewayError` above the limit. All rejected requests share one error, whose message reports their final
-   * number.
-   */
+  /** Counts a request that is about to be sent. Throws `GatewayError` above the limit. */
   countRequest(): void {
     const { requests, onRequest } = this.#bounds;
+    if (this.#requests >= requests) throw this.#rejectRequest();
     onRequest?.();
-    if (++this.#requests <= requests) return;
-    const unsent = () => this.#requests - requests;
-    throw (this.#exceeded ??= new GatewayError(
+    this.#requests++;
+  }
+
+  /** Throws `GatewayError` if the maximum number of its requests are waiting. */
+  checkWaiting(waiting: number): void {
+    if (waiting >= WAITING_FOR_EACH_REQUEST * this.#bounds.requests) throw this.#rejectRequest();
+  }
+
+  /** Counts a rejected request. All rejected requests share one error, whose details report their final number. */
+  #rejectRequest(): GatewayError {
+    const { requests, onRequest } = this.#bounds;
+    onRequest?.();
+    this.#unsent++;
+    const unsent = () => this.#unsent;
+    return (this.#exceeded ??= new GatewayError(
       "REQUEST_LIMIT_EXCEEDED",
       `This operation needs more than ${requests} requests to the service; ask for less at once.`,
       {

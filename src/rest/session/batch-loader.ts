@@ -49,6 +49,14 @@ const REFUSED_MS = 600_000;
 
 /** Maximum reads that are started in one tick. An operation may start thousands, although its limits prevent most from being sent. */
 const READS_PER_TICK = 200;
+const isTickOver = (index: number): boolean => index % READS_PER_TICK === READS_PER_TICK - 1;
+
+/**
+ * Memory of a read until the operation ends, in the unit of the memory budget, without its response. `KEY_COPIES`: a read contains its path
+ * in several strings.
+ */
+const READ_BYTES = 2_500;
+const KEY_COPIES = 2;
 
 interface Member {
   readonly read: Read;
@@ -107,6 +115,7 @@ export class BatchLoader {
     const key = target.part ? inPart(target.key) : target.key;
     const existing = this.#reads.get(key);
     if (existing) return existing;
+    this.#context.requester.reservation.charge(READ_BYTES + KEY_COPIES * key.length);
     const read = this.#open(target, key);
     this.#loader ??= new DataLoader((reads) => this.#start(reads), {
       cache: false,
@@ -182,14 +191,17 @@ export class BatchLoader {
       const groups = new Map<string, Group[]>();
       const singles: Read[] = [];
       for (const [index, read] of reads.entries()) {
-        if (index % READS_PER_TICK === READS_PER_TICK - 1) await setImmediate();
+        if (isTickOver(index)) await setImmediate();
         const { part, key } = read.target;
         if (!part) read.start();
         else if (this.#reads.has(key)) singles.push(read);
         else addTo(groups, part, read);
       }
       for (const group of [...groups.values()].flat()) singles.push(...this.#startList(group));
-      for (const read of singles) read.resolve(this.#readSingle(read));
+      for (const [index, read] of singles.entries()) {
+        if (isTickOver(index)) await setImmediate();
+        read.resolve(this.#readSingle(read));
+      }
     } catch (error) {
       for (const read of reads) read.reject(error);
     }
