@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import { systemCodeOf } from "./errors.ts";
 import { createGateway, type GatewaySettings } from "./gateway.ts";
-import { listConnections, reset, unanswered } from "./http/connections.ts";
+import { limitConnections, listConnections, reset, unanswered } from "./http/connections.ts";
 import {
   afterPoll,
   createHttpServer,
@@ -28,6 +28,7 @@ export async function serve(options: GatewaySettings) {
   const gateway = createGateway(options);
   const limits = { ...SOCKET_LIMITS, keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS };
   const server = createHttpServer(gateway.handle, limits).on("upgrade", forWebSockets(gateway.upgrade));
+  limitConnections(server, config.MAX_CONNECTIONS);
   const connections = listConnections(server);
   // Without an address Node listens on `::`, which includes IPv4, or on 0.0.0.0 if the kernel has no IPv6.
   server.listen(config.PORT, config.HOST === "::" ? undefined : config.HOST);

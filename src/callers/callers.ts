@@ -13,14 +13,17 @@ const CALLER_TTL_MS = 600_000;
 const FORGET_MS = 60_000;
 
 /**
- * Upper bounds on remembered callers, once for verified callers and once for all others: their number, and the total length of their
- * tokens, because a token may have 16 kB. A caller that was forgotten starts with empty state.
+ * Upper bounds on remembered callers: their number, and the total length of their tokens, because a token may have 16 kB. A caller that was
+ * forgotten starts with empty state.
  */
 const REMEMBERED_CALLERS = {
   max: 10_000,
   maxSize: 16_000_000,
   sizeCalculation: (_: Caller, key: string) => key.length,
 };
+
+/** Anyone can invent tokens. The state of each takes up to 10 kB, which is not charged to anybody. */
+const REMEMBERED_UNVERIFIED = { ...REMEMBERED_CALLERS, max: 2_000 };
 
 /** A token, or the address of a client without a token. A caller owns all of its per-caller state, which is forgotten with the caller. */
 export class Caller {
@@ -167,7 +170,7 @@ export class Quota {
 export class CallerRegistry {
   readonly #salt: string;
   readonly #verified = new LRUCache<string, Caller>(REMEMBERED_CALLERS);
-  readonly #unverified = new LRUCache<string, Caller>(REMEMBERED_CALLERS);
+  readonly #unverified = new LRUCache<string, Caller>(REMEMBERED_UNVERIFIED);
   readonly #quotas: Quota[] = [];
   #nextSlot = 0;
   #forgotAt = 0;

@@ -1,13 +1,22 @@
-import type { Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { LinkedList } from "../util/linked-list.ts";
+import { type Link, LinkedList } from "../util/linked-list.ts";
+import { clientAddress } from "./identity.ts";
 
 const RESPONSES = Symbol("the open responses of a connection");
+const PLACE = Symbol("the place of a connection among those of its address");
 
-// The list is a property of the socket. In a `WeakMap`, the entry and the socket would survive collections of the young generation.
+interface Place {
+  readonly address: string;
+  readonly peers: LinkedList<Socket>;
+  link: Link<Socket>;
+}
+
+// These are properties of the socket. In a `WeakMap`, the entry and the socket would survive collections of the young generation.
 declare module "node:net" {
   interface Socket {
     [RESPONSES]?: LinkedList<ServerResponse>;
+    [PLACE]?: Place;
   }
 }
 
@@ -82,4 +91,61 @@ export function listConnections(server: Server): LinkedList<Socket> {
     socket.once("close", () => connections.remove(link));
   });
   return connections;
+}
+
+/** The first connection of a list that has no unanswered request. */
+function firstIdle({ first }: LinkedList<Socket>): Socket | undefined {
+  let link = first;
+  while (link && unanswered(link.member) > 0) link = link.next;
+  return link?.member;
+}
+
+/**
+ * Limits the open connections of a server, except WebSockets, which have a limit of their own. A connection beyond the limit replaces an
+ * idle one: of the address with the most connections, the one that has begun no request for the longest time. So nobody keeps others out by
+ * opening many connections, and a proxy may open as many as it needs. If no connection is idle, the new one is closed.
+ */
+export function limitConnections(server: Server, max: number): void {
+  const addresses = new Map<string, LinkedList<Socket>>();
+  let open = 0;
+
+  const remove = (socket: Socket): void => {
+    const place = socket[PLACE];
+    if (!place) return;
+    delete socket[PLACE];
+    open--;
+    place.peers.remove(place.link);
+    if (place.peers.size === 0) addresses.delete(place.address);
+  };
+
+  const closeIdle = (): void => {
+    let most = 0;
+    let replaced: Socket | undefined;
+    for (const peers of addresses.values()) {
+      const idle = peers.size > most ? firstIdle(peers) : undefined;
+      if (!idle) continue;
+      most = peers.size;
+      replaced = idle;
+    }
+    if (!replaced) return;
+    remove(replaced);
+    replaced.destroy();
+  };
+
+  server.on("connection", (socket: Socket) => {
+    const address = clientAddress({ headers: {}, socket }, null);
+    const peers = addresses.get(address) ?? new LinkedList<Socket>();
+    addresses.set(address, peers);
+    socket[PLACE] = { address, peers, link: peers.add(socket) };
+    socket.once("close", () => remove(socket));
+    if (++open > max) closeIdle();
+  });
+  server.on("request", ({ socket }: IncomingMessage) => {
+    const place = socket[PLACE];
+    if (!place) return;
+    place.peers.remove(place.link);
+    place.link = place.peers.add(socket);
+  });
+  // A request that offers another protocol than WebSocket becomes a connection again.
+  server.prependListener("upgrade", ({ socket }: IncomingMessage) => remove(socket));
 }

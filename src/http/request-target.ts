@@ -24,6 +24,13 @@ export function hasValidUrl({ url = "", headers: { host = "localhost" } }: Incom
   return url.startsWith("/");
 }
 
+/** Maximum headers of a request. Node keeps each of them as two strings, and anybody can open connections and leave heads unfinished. */
+export const MAX_HEADERS = 100;
+
+/** Whether a request has more headers than the maximum. Node drops the others silently, even the token. */
+export const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean =>
+  rawHeaders.length > 2 * MAX_HEADERS;
+
 /** The last valid `Host`. It is remembered because nearly all requests have the same host, and parsing it takes as long as routing. */
 let lastHost = "localhost";
 

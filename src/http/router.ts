@@ -14,7 +14,13 @@ import { PATHS, pathOf } from "./paths.ts";
 import { sendText } from "./text-response.ts";
 import type { GatewayDependencies } from "./dependencies.ts";
 import { afterPoll, QUIET_MS, refuse } from "./server.ts";
-import { hasValidUrl, isAmong, isOwnLocalPage, normalizeTarget } from "./request-target.ts";
+import {
+  hasTooManyHeaders,
+  hasValidUrl,
+  isAmong,
+  isOwnLocalPage,
+  normalizeTarget,
+} from "./request-target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -176,10 +182,12 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
     normalizeTarget(request);
     const isRead = request.method === "POST" && readers.has(pathOf(request));
     if (!isRead && hasBody(request)) discardBody(response);
+    const isCut = hasTooManyHeaders(request);
     // The connection is closed, because Node drops further requests in the same packet after it has declined an offer of another protocol.
-    if (request.headers.upgrade !== undefined) response.setHeader("connection", "close");
+    if (isCut || request.headers.upgrade !== undefined) response.setHeader("connection", "close");
     if (draining) closeAfter(response);
-    if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
+    if (isCut) sendText(response, 431, "too many headers\n");
+    else if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
     else if (origins.length === 0) route(request, response);
     else allow(request, response, () => route(request, response));
   };

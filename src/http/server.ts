@@ -8,8 +8,8 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { reset, unanswered } from "./connections.ts";
-import { normalizeTarget } from "./request-target.ts";
+import { reset, responsesOn, unanswered } from "./connections.ts";
+import { hasTooManyHeaders, MAX_HEADERS, normalizeTarget } from "./request-target.ts";
 
 /** Limits of one connection. Times are in milliseconds. */
 export const SOCKET_LIMITS = {
@@ -27,14 +27,52 @@ export const SOCKET_LIMITS = {
   keepAliveTimeout: 75_000,
 };
 
+/** The statuses with which Node answers requests that it cannot read; all others get 400. */
+const STATUS_OF_ERROR: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  HPE_HEADER_OVERFLOW: 431,
+};
+
+/** How many expired connections are closed in one tick. Thousands may expire at the same time, and closing one takes up to 0.1 ms. */
+const CLOSED_PER_TICK = 20;
+
+/** Returns a function that calls others later, a few in each tick. */
+function createPacer(): (task: () => void) => void {
+  const tasks: (() => void)[] = [];
+  const runSome = () => {
+    const some = tasks.splice(0, CLOSED_PER_TICK);
+    if (tasks.length > 0) setImmediate(runSome);
+    for (const task of some) task();
+  };
+  return (task) => {
+    if (tasks.push(task) === 1) setImmediate(runSome);
+  };
+}
+
+/** Answers a request that Node could not read, unless another response is being written, and closes the connection, as Node would do. */
+function refuseUnreadable(socket: Socket, code = ""): void {
+  const isAnswering = socket.writableLength > 0 || responsesOn(socket)[0]?.headersSent === true;
+  if (isAnswering || !socket.writable) socket.destroy();
+  else refuse(socket, STATUS_OF_ERROR[code] ?? 400);
+}
+
 /** Creates an HTTP server that disconnects slow callers. */
 export function createHttpServer(listener: RequestListener, limits = SOCKET_LIMITS): Server {
   const server = createServer(limits);
+  const later = createPacer();
+  server.maxHeadersCount = MAX_HEADERS;
   server.timeout = limits.timeout;
   server.on("timeout", (socket: Socket) => {
     // If nothing is left to write, the caller is not slow: it waits for the response.
     if (socket.writableLength > 0) reset(socket);
-    else if (unanswered(socket) === 0) socket.destroy();
+    else if (unanswered(socket) === 0) later(() => unanswered(socket) > 0 || socket.destroy());
+  });
+  server.on("clientError", ({ code }: NodeJS.ErrnoException, socket: Socket) => {
+    if (code !== "ERR_HTTP_REQUEST_TIMEOUT") return refuseUnreadable(socket, code);
+    // The rest of the request must not be served in the meantime.
+    socket.pause();
+    later(() => refuseUnreadable(socket, code));
   });
   server.on("connect", (_, socket) => refuse(socket, 400));
   return server.on("request", listener);
@@ -48,6 +86,7 @@ export const forWebSockets = (listener: UpgradeListener) =>
   function (this: unknown, ...[request, socket, head]: Parameters<UpgradeListener>): void {
     // The responses to earlier requests would be lost. No client upgrades while it waits for responses.
     if (unanswered(request.socket) > 0) socket.destroy();
+    else if (hasTooManyHeaders(request)) refuse(request.socket, 431);
     else if (request.headers.upgrade?.toLowerCase() === "websocket") {
       normalizeTarget(request);
       listener(request, socket, head);

@@ -8,9 +8,9 @@ export const WEB_SOCKET =
   "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
 
 /** Opens a connection whose bytes the test writes and reads itself. */
-export async function openRaw(target: string | number) {
+export async function openRaw(target: string | number, from = "127.0.0.1") {
   const port = typeof target === "number" ? target : Number(new URL(target).port);
-  const socket = connect(port, "127.0.0.1");
+  const socket = connect({ port, host: "127.0.0.1", localAddress: from });
   onTestFinished(() => void socket.destroy());
   let read = "";
   socket.on("error", () => {}).on("data", (chunk: Buffer) => (read += chunk.toString()));

@@ -50,3 +50,13 @@ test("a caller is remembered while it has work in progress", () => {
   callers.of(null, "192.0.2.2");
   expect(callers.of("t0ken", "192.0.2.1")).not.toBe(caller);
 });
+
+test("remembers 2,000 unverified callers, which displace no verified one", () => {
+  const { callers } = startCallers();
+  const verified = callers.of("verified", "192.0.2.1");
+  verified.markVerified();
+  const first = callers.of("invented 0", "192.0.2.2");
+  for (let token = 1; token < 2_000; token++) callers.of(`invented ${token}`, "192.0.2.2");
+  expect(callers.of("verified", "192.0.2.1")).toBe(verified);
+  expect(callers.of("invented 0", "192.0.2.2")).not.toBe(first);
+});

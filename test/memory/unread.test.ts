@@ -17,8 +17,8 @@ const CONTAINER_KB = 768_000;
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-async function start() {
-  const program = [`--max-old-space-size=${HEAP}`, "--max-semi-space-size=32", mainIn(BUILT)];
+async function start(heap = HEAP) {
+  const program = [`--max-old-space-size=${heap}`, "--max-semi-space-size=32", mainIn(BUILT)];
   const gateway = await startGatewayProcess(null, {}, program);
   onTestFinished(gateway.kill);
   return gateway;
@@ -121,4 +121,17 @@ test.each<[string, (url: string) => Promise<void>]>([
   for (let asked = 0; asked < 20; asked++) await expectAlive();
   await vi.waitFor(() => expectAlive(), LONG_TIMEOUT);
   expect(peakOf(pid)).toBeLessThan(CONTAINER_KB);
+});
+
+test("survives unfinished heads of many short headers, of which only 100 are kept", async () => {
+  // With all their headers, these heads would take 100 MB.
+  const { url, expectAlive } = await start(80);
+  const headers = numbers(1_000).map((index) => `h${index}: v${index}\r\n`);
+  const head = `GET /healthz HTTP/1.1\r\nhost: a\r\n${headers.join("")}`;
+  for (const _ of numbers(40)) {
+    await Promise.all(numbers(50).map(async () => (await openRaw(url)).write(head)));
+    await expectAlive();
+  }
+  for (let asked = 0; asked < 20; asked++) await expectAlive();
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });

@@ -87,15 +87,13 @@ class Client extends WebSocket {
   #cancelIdle = () => {};
 
   /** Opens a connection that holds a permit. */
-  begin({ headers, socket }: IncomingMessage, permit: Permit, dependencies: GatewayDependencies): void {
-    const { "x-request-id": _id, ...own } = headers;
-    // The request id of the connection is not used, because each operation has its own request id.
-    this.request = { headers: own, socket };
+  begin(request: Client["request"], permit: Permit, dependencies: GatewayDependencies): void {
+    this.request = request;
     this.#dependencies = dependencies;
     this.#usePermit(permit);
     // Safe: the default `binaryType` of a connection makes each message a buffer.
     this.on("message", (data) => void (this.received = scanJson(data as Buffer)));
-    socket.prependListener("data", ({ length }: Buffer) => {
+    request.socket.prependListener("data", ({ length }: Buffer) => {
       if (length >= MIN_COUNTED_BYTES) this.#addReceived(length);
     });
     this.once("close", () => {
@@ -313,7 +311,9 @@ export function createWebSockets(dependencies: GatewayDependencies) {
   return {
     /** Accepts or rejects a connection. A listener for `upgrade` of `node:http`. */
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-      const { headers } = request;
+      // The callbacks keep only this part of the request for as long as the connection. Each operation has its own request id.
+      const { "x-request-id": _id, ...headers } = request.headers;
+      const kept = { headers, socket: request.socket };
       socket.on("error", () => socket.destroy());
       if (pathOf(request) !== PATHS.graphql) return refuse(socket, 404);
       if (!isAllowed(headers.origin, headers.host, origins)) return refuse(socket, 403);
@@ -321,8 +321,8 @@ export function createWebSockets(dependencies: GatewayDependencies) {
       if (permit instanceof GatewayError) return refuse(socket, statusOf(permit.code));
       socket.once("close", () => permit.release());
       sockets.handleUpgrade(request, socket, head, (client) => {
-        client.begin(request, permit, dependencies);
-        sockets.emit("connection", client, request);
+        client.begin(kept, permit, dependencies);
+        sockets.emit("connection", client, kept);
         // `graphql-ws` would write errors of the client, such as a message that is too long, to the console.
         client.removeAllListeners("error").on("error", () => {});
       });
