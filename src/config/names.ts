@@ -58,7 +58,10 @@ export const suspiciousNames = (environment: Environment, settings: readonly str
 /** Shorter names resemble too many others, such as `PORTS`. */
 const MIN_SUSPICIOUS_LENGTH = 6;
 
-/** Whether two names are equal, or differ by one character, or by two neighbours that are swapped. */
+/**
+ * Whether two names are equal, or differ by one character, or by two neighbours that are swapped. `mostSimilar` would match variables of many
+ * other programs.
+ */
 function isOneEditAway(left: string, right: string): boolean {
   let start = 0;
   while (start < left.length && left[start] === right[start]) start++;
