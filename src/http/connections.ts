@@ -93,17 +93,24 @@ export function listConnections(server: Server): LinkedList<Socket> {
   return connections;
 }
 
-/** The first connection of a list that has no unanswered request. */
-function firstIdle({ first }: LinkedList<Socket>): Socket | undefined {
-  let link = first;
-  while (link && unanswered(link.member) > 0) link = link.next;
-  return link?.member;
+/**
+ * The first connection of a list that has no unanswered request. If there is none, the first one whose client has not read what was written:
+ * anybody can request a large file and leave it unread.
+ */
+function firstReplaceable({ first }: LinkedList<Socket>): Socket | undefined {
+  let unread: Socket | undefined;
+  for (let link = first; link; link = link.next) {
+    if (unanswered(link.member) === 0) return link.member;
+    if (link.member.writableLength > 0) unread ??= link.member;
+  }
+  return unread;
 }
 
 /**
  * Limits the open connections of a server, except WebSockets, which have a limit of their own. A connection beyond the limit replaces an
  * idle one: of the address with the most connections, the one that has begun no request for the longest time. So nobody keeps others out by
- * opening many connections, and a proxy may open as many as it needs. If no connection is idle, the new one is closed.
+ * opening many connections, and a proxy may open as many as it needs. If none is idle, it
+ * replaces one whose client does not read. If there is none either, the new one is closed.
  */
 export function limitConnections(server: Server, max: number): void {
   const addresses = new Map<string, LinkedList<Socket>>();
@@ -122,10 +129,10 @@ export function limitConnections(server: Server, max: number): void {
     let most = 0;
     let replaced: Socket | undefined;
     for (const peers of addresses.values()) {
-      const idle = peers.size > most ? firstIdle(peers) : undefined;
-      if (!idle) continue;
+      const found = peers.size > most ? firstReplaceable(peers) : undefined;
+      if (!found) continue;
       most = peers.size;
-      replaced = idle;
+      replaced = found;
     }
     if (!replaced) return;
     remove(replaced);

@@ -178,7 +178,9 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
       open.remove(link);
       if (open.size === 0) onEmpty?.();
     });
-    if (unanswered(request.socket) > MAX_PIPELINED_REQUESTS) return void request.socket.destroy();
+    // Anybody can leave the responses to many pipelined requests unread, and each open response takes several kilobytes.
+    const most = open.size > config.MAX_CONNECTIONS ? 1 : MAX_PIPELINED_REQUESTS;
+    if (unanswered(request.socket) > most) return void request.socket.destroy();
     normalizeTarget(request);
     const isRead = request.method === "POST" && readers.has(pathOf(request));
     if (!isRead && hasBody(request)) discardBody(response);

@@ -62,9 +62,11 @@ const WAYS = {
   "pages of jobs": [JOBS, {}, byCursor],
 } as const;
 
-const SHORT_PAGES = profileFile(
-  "extends: polyaxon-0.4\npaging: {by: offset, parameter: offset, size: limit, maxSize: 50}",
-);
+const pagesOf = (maxSize: number) =>
+  profileFile(
+    `extends: polyaxon-0.4\npaging: {by: offset, parameter: offset, size: limit, maxSize: ${maxSize}}`,
+  );
+const [SHORT_PAGES, LONGER_PAGES] = [pagesOf(50), pagesOf(100)];
 
 /** Page sizes for a list: large pages of the first rows, whose ties are not tested, and then small pages. */
 function sizesFor(total: number, untested: number, small: readonly number[]): number[] {
@@ -109,6 +111,27 @@ describe.each([
     );
   });
 });
+
+test.each(["pages of statuses", "pages of jobs"] as const)(
+  "%s have each row once if ties are long for the server's pages",
+  async (name) => {
+    const [query, variables, walk] = WAYS[name];
+    const { state, pageIn } = await startShuffling([], { UPSTREAM_PROFILE: LONGER_PAGES });
+    const read = (more: object) => pageIn(query, { ...variables, ...more });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 35, max: 45 }), { minLength: 12, maxLength: 14 }),
+        fc.integer({ min: 5, max: 25 }),
+        async (lengths, size) => {
+          state.ties = tiesOf(lengths);
+          const total = state.ties.flat().length;
+          expect(sorted([await walk(read, sizesFor(total, 0, [size]))])).toEqual(numbers(total));
+        },
+      ),
+      { numRuns: cases(8, 60) },
+    );
+  },
+);
 
 const HOUR = 3_600_000;
 

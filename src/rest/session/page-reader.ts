@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { isTooLarge } from "../../errors.ts";
 import type { Query } from "../api/batch-rules.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { Page } from "../api/reader.ts";
@@ -276,7 +277,13 @@ async function stepInBlock<At, Item>(
   let isCut = false;
   for (const { start, end, count } of blocks) {
     const length = end - start;
-    const { page, rows: read, isLast } = await readFrom(session, list, paging, start, length);
+    const block = await readFrom(session, list, paging, start, length).catch((error: unknown) => {
+      // Only the rows around the page were too many. The page itself is not too large.
+      if (!isTooLarge(error) || length <= count + 2) throw error;
+      return null;
+    });
+    if (!block) break;
+    const { page, rows: read, isLast } = block;
     const rows = sortTies(read, sortedBy);
     const from = offset - start;
     const rest = rows.slice(from, from + count);
@@ -289,6 +296,13 @@ async function stepInBlock<At, Item>(
     const isShort = rows.length < length && !isLast;
     if (isShort && (isCut || rest.length < count)) break;
     if (isCut) continue;
+    // An earlier page that was read without a block may have shown other rows of the tie than the first ones.
+    const before = new Set(isNumbered ? [] : position.shown?.ids);
+    if (
+      before.size > 0 &&
+      rows.slice(Math.max(0, from - before.size), from).some((row) => !before.has(idOf(row)))
+    )
+      return readPlain();
     const tieAt = tiesIn(rows, sortedBy);
     const positionAfter = (index: number): ListPosition => ({
       ...positionAt(offset + index + 1, paging),
