@@ -109,8 +109,8 @@ function firstReplaceable({ first }: LinkedList<Socket>): Socket | undefined {
 /**
  * Limits the open connections of a server, except WebSockets, which have a limit of their own. A connection beyond the limit replaces an
  * idle one: of the address with the most connections, the one that has begun no request for the longest time. So nobody keeps others out by
- * opening many connections, and a proxy may open as many as it needs. If none is idle, it
- * replaces one whose client does not read. If there is none either, the new one is closed.
+ * opening many connections, and a proxy may open as many as it needs. If none is idle, it replaces one whose client does not read. If there
+ * is none either, the new one is closed.
  */
 export function limitConnections(server: Server, max: number): void {
   const addresses = new Map<string, LinkedList<Socket>>();
