@@ -96,6 +96,10 @@ export interface QuotaLimits {
   readonly unverified?: number;
 }
 
+/** The share of all unverified callers at one address together: that of one caller, or a quarter of the total if that is more. */
+export const addressShare = (total: number, perCaller: number): number =>
+  Math.max(perCaller, Math.ceil(total / 4));
+
 /** Usage of a limited resource, in total and by caller: operations, sockets, bytes. */
 export class Quota {
   taken = 0;
@@ -110,7 +114,7 @@ export class Quota {
     this.#limits = {
       total,
       perCaller,
-      perAddress: perAddress ?? Math.max(perCaller, Math.ceil(total / 4)),
+      perAddress: perAddress ?? addressShare(total, perCaller),
       unverified: unverified ?? Math.ceil(total / 2),
     };
   }

@@ -4,9 +4,9 @@ import { type Link, LinkedList } from "../util/linked-list.ts";
 import { clientAddress } from "./identity.ts";
 
 const RESPONSES = Symbol("the open responses of a connection");
-const PLACE = Symbol("the place of a connection among those of its address");
+const ENTRY = Symbol("the entry of a connection in the list of its address");
 
-interface Place {
+interface AddressEntry {
   readonly address: string;
   readonly peers: LinkedList<Socket>;
   link: Link<Socket>;
@@ -16,7 +16,7 @@ interface Place {
 declare module "node:net" {
   interface Socket {
     [RESPONSES]?: LinkedList<ServerResponse>;
-    [PLACE]?: Place;
+    [ENTRY]?: AddressEntry;
   }
 }
 
@@ -117,12 +117,12 @@ export function limitConnections(server: Server, max: number): void {
   let open = 0;
 
   const remove = (socket: Socket): void => {
-    const place = socket[PLACE];
-    if (!place) return;
-    delete socket[PLACE];
+    const entry = socket[ENTRY];
+    if (!entry) return;
+    delete socket[ENTRY];
     open--;
-    place.peers.remove(place.link);
-    if (place.peers.size === 0) addresses.delete(place.address);
+    entry.peers.remove(entry.link);
+    if (entry.peers.size === 0) addresses.delete(entry.address);
   };
 
   const closeIdle = (): void => {
@@ -143,15 +143,15 @@ export function limitConnections(server: Server, max: number): void {
     const address = clientAddress({ headers: {}, socket }, null);
     const peers = addresses.get(address) ?? new LinkedList<Socket>();
     addresses.set(address, peers);
-    socket[PLACE] = { address, peers, link: peers.add(socket) };
+    socket[ENTRY] = { address, peers, link: peers.add(socket) };
     socket.once("close", () => remove(socket));
     if (++open > max) closeIdle();
   });
   server.on("request", ({ socket }: IncomingMessage) => {
-    const place = socket[PLACE];
-    if (!place) return;
-    place.peers.remove(place.link);
-    place.link = place.peers.add(socket);
+    const entry = socket[ENTRY];
+    if (!entry) return;
+    entry.peers.remove(entry.link);
+    entry.link = entry.peers.add(socket);
   });
   // A request that offers another protocol than WebSocket becomes a connection again.
   server.prependListener("upgrade", ({ socket }: IncomingMessage) => remove(socket));

@@ -37,8 +37,8 @@ const STATUS_OF_ERROR: Readonly<Record<string, number>> = {
 /** How many expired connections are closed in one tick. Thousands may expire at the same time, and closing one takes up to 0.1 ms. */
 const CLOSED_PER_TICK = 20;
 
-/** Returns a function that calls others later, a few in each tick. */
-function createPacer(): (task: () => void) => void {
+/** Returns a function that runs tasks in later ticks, a few in each. */
+function spreadOverTicks(): (task: () => void) => void {
   const tasks: (() => void)[] = [];
   const runSome = () => {
     const some = tasks.splice(0, CLOSED_PER_TICK);
@@ -60,7 +60,7 @@ function refuseUnreadable(socket: Socket, code = ""): void {
 /** Creates an HTTP server that disconnects slow callers. */
 export function createHttpServer(listener: RequestListener, limits = SOCKET_LIMITS): Server {
   const server = createServer(limits);
-  const later = createPacer();
+  const later = spreadOverTicks();
   server.maxHeadersCount = MAX_HEADERS;
   server.timeout = limits.timeout;
   server.on("timeout", (socket: Socket) => {

@@ -78,8 +78,9 @@ export function createStreams({ responseWriter, clock, scheduler }: GatewayDepen
       const isLive = lasts || isEvents;
       const inParts = isLive && !isEvents;
       const sent = inParts ? withHeartbeats(messages, clock) : messages;
-      const inTurn: InTurn = (work) => new Promise((resolve) => scheduler.run(caller, () => resolve(work())));
-      const throttled = withBackpressure(sent, count, inTurn, onEncoded);
+      const inSlice: RunInSlice = (work) =>
+        new Promise((resolve) => scheduler.run(caller, () => resolve(work())));
+      const throttled = withBackpressure(sent, count, inSlice, onEncoded);
       let isEnded = false;
       let plain: Response["body"] = null;
       const end = () => {
@@ -131,7 +132,7 @@ export function createStreams({ responseWriter, clock, scheduler }: GatewayDepen
 type Messages = AsyncIterableIterator<object>;
 
 /** Runs work in a time slice of a caller. */
-type InTurn = <Result>(work: () => Result) => Promise<Result>;
+type RunInSlice = <Result>(work: () => Result) => Promise<Result>;
 
 /** Time between two heartbeats of a multipart stream without events, in milliseconds. Yoga itself sends the heartbeats of event streams. */
 const PART_HEARTBEAT_MS = 12_000;
@@ -173,7 +174,7 @@ function withHeartbeats(messages: Messages, clock: Clock): Messages {
 function withBackpressure(
   source: Messages,
   count: CountBuffered,
-  inTurn: InTurn,
+  inSlice: RunInSlice,
   onEncoded = (): void => {},
 ) {
   let isEncoded = false;
@@ -191,7 +192,7 @@ function withBackpressure(
   const next = async () => {
     if (waiting > 0) await new Promise<void>((resolve) => (wake = resolve));
     const message = await source.next();
-    return message.done ? message : { done: false, value: await inTurn(() => encode(message.value)) };
+    return message.done ? message : { done: false, value: await inSlice(() => encode(message.value)) };
   };
   const encode = (message: object) => {
     const text = JSON.stringify(message);

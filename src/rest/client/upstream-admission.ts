@@ -1,4 +1,4 @@
-import type { Caller, CallerRegistry } from "../../callers/callers.ts";
+import { addressShare, type Caller, type CallerRegistry } from "../../callers/callers.ts";
 import { CallerQueues, FairQueue } from "../../callers/fair-queue.ts";
 import { GatewayError, healthImpliedBy, OVERLOADED } from "../../errors.ts";
 import type { Clock } from "../../util/clock.ts";
@@ -82,7 +82,7 @@ export class UpstreamAdmission {
       this.#root,
       this.#unverified,
       { concurrency: perCaller, cost: 1 },
-      { concurrency: () => Math.max(perCaller(), Math.ceil(all() / 4)), cost: 1 },
+      { concurrency: () => addressShare(all(), perCaller()), cost: 1 },
     );
     const rateLimiters = callers.perCaller(() => new Map<RateLimit | null, RateLimiter>());
     this.#rateLimiters = (caller) => rateLimiters.of(caller);

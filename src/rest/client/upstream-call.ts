@@ -46,7 +46,7 @@ export interface RequestLimits {
 
 /**
  * Maximum waiting requests of an operation, as a multiple of the requests that it may send. Of the waiting requests, those with the highest
- * priority are sent. All others fail in one turn of the event loop, so there must not be thousands.
+ * priority are sent. All others fail in one tick of the event loop, so there must not be thousands.
  */
 const WAITING_FOR_EACH_REQUEST = 4;
 

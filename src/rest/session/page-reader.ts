@@ -298,10 +298,7 @@ async function stepInBlock<At, Item>(
     if (isCut) continue;
     // An earlier page that was read without a block may have shown other rows of the tie than the first ones.
     const before = new Set(isNumbered ? [] : position.shown?.ids);
-    if (
-      before.size > 0 &&
-      rows.slice(Math.max(0, from - before.size), from).some((row) => !before.has(idOf(row)))
-    )
+    if (rows.slice(Math.max(0, from - before.size), from).some((row) => !before.has(idOf(row))))
       return readPlain();
     const tieAt = tiesIn(rows, sortedBy);
     const positionAfter = (index: number): ListPosition => ({
