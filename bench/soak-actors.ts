@@ -13,6 +13,7 @@ import {
   logOfNewlines,
   longDocument,
   recordOf,
+  runUpdates,
   statusOf,
   wrongDocument,
 } from "./soak-documents.ts";
@@ -29,6 +30,7 @@ export interface Actor {
 const ordinaryFiles = [FILES["start page"], FILES["experiment page"], FILES["nested run graph"]];
 /** Number of tokens of ordinary callers, so that each stays below its rate limit. */
 const ORDINARY_TOKENS = 100;
+const SUBSCRIBER_TOKENS = 5;
 /** Matches values that change with time. */
 const MOMENTS = /"durationSeconds":[\d.]+/g;
 
@@ -102,6 +104,33 @@ export function createActors(gateway: Running, service: Service): readonly Actor
       sent.end(body);
     });
 
+  /** Opens 20 event streams of one token, reads them for a minute and destroys them. */
+  const subscribe = async (round: number): Promise<string> => {
+    const token = `subscriber-${round % SUBSCRIBER_TOKENS}`;
+    const words = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => readEvents(runUpdates(at + 1), token)),
+    );
+    return words.find((word) => word !== "updates") ?? "updates";
+  };
+  const readEvents = (query: string, token: string): Promise<string> =>
+    new Promise((done) => {
+      let text = "";
+      const headers = { accept: "text/event-stream", "content-type": "application/json" };
+      const sent = request(`${gateway.url}/graphql`, {
+        method: "POST",
+        agent: false,
+        headers: { ...headers, authorization: `token ${token}` },
+      });
+      const isUpdated = () => text.includes(`"RUNNING"`) && text.includes(`"WARNING"`);
+      sent.on("error", () => {}).on("close", () => done(isUpdated() ? "updates" : wordOf(text)));
+      sent.on("response", (response) => {
+        response.setEncoding("utf8").on("data", (chunk: string) => void (text += chunk));
+        response.on("error", () => {});
+      });
+      sent.end(JSON.stringify({ query }));
+      setTimeout(() => sent.destroy(), 60_000);
+    });
+
   const brokenGets = [
     "variables=%7Bbroken",
     "extensions=%5B",
@@ -115,6 +144,7 @@ export function createActors(gateway: Running, service: Service): readonly Actor
 
   return [
     { name: "ordinary", width: 4, pauseMs: 250, act: ordinary },
+    { name: "subscribers", width: SUBSCRIBER_TOKENS, pauseMs: 1_000, act: subscribe },
     { name: "heavy token", width: 40, pauseMs: 50, act: async () => wordOf(await post(heavyBody, "heavy")) },
     querying("gzip then close", () => recordOf("gzip-closed"), { width: 2 }),
     querying("deflate until close", () => recordOf("deflate-until-close")),

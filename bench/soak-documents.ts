@@ -48,3 +48,6 @@ export const allMetrics = `{ ${[1, 2, 3, 4]
       `e${id}: experiment(id: "hostile.metrics.${id}") { metrics { nodes { createdAt values { name value } } } }`,
   )
   .join(" ")} }`;
+
+export const runUpdates = (id: number) =>
+  `subscription { runUpdated(id: "hostile.live.experiments.${id}") { run { status } } }`;

@@ -27,6 +27,17 @@ const METRICS = Buffer.from(
   JSON.stringify({ count: ROWS.length, next: null, previous: null, results: ROWS }),
 );
 
+/** A run whose status changes every four seconds. */
+function runningOf(id: number) {
+  const period = Math.floor(Date.now() / 4_000);
+  return {
+    id,
+    unique_name: `hostile.live.${id}`,
+    last_status: period % 2 === 1 ? "warning" : "running",
+    updated_at: new Date(period * 4_000).toISOString(),
+  };
+}
+
 const json = (response: ServerResponse, body: Buffer, headers: Record<string, string> = {}) =>
   void response
     .writeHead(200, { "content-type": "application/json", "content-length": body.length, ...headers })
@@ -61,6 +72,14 @@ const SHAPES: Readonly<Record<string, (response: ServerResponse, url: string) =>
   outputs: (response) => stream(response, 20),
   metrics: (response) => json(response, METRICS),
   long: (response) => json(response, LONG),
+  live: (response, url) => {
+    const listed = /id%3A([\d%C|]+)/.exec(url)?.[1]?.split(/%7C|\|/);
+    const results = (listed ?? [/experiments\/(\d+)\//.exec(url)?.[1]]).map((id) => runningOf(Number(id)));
+    json(
+      response,
+      Buffer.from(JSON.stringify(listed ? { count: results.length, next: null, results } : results[0])),
+    );
+  },
 };
 
 const server = createServer(async (request, response) => {
