@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -9,7 +10,8 @@ import { createHttpServer, forWebSockets, SOCKET_LIMITS } from "../../src/http/s
 import { serve } from "../../src/serve.ts";
 import { openSocket } from "../support/admission.ts";
 import { configOf } from "../support/config-of.ts";
-import { openPort } from "../support/listen.ts";
+import { listen, openPort } from "../support/listen.ts";
+import { experimentId } from "../support/live-service.ts";
 import { LONG_TIMEOUT, withDeadline } from "../support/long-timeout.ts";
 import { TEST_SETTINGS } from "../support/test-settings.ts";
 import { openRaw, statusOf, WEB_SOCKET } from "./raw-socket.ts";
@@ -19,15 +21,15 @@ const READY = "GET /readyz HTTP/1.1\r\nHost: gateway\r\n\r\n";
 /** The head of a POST whose body does not arrive. */
 const POST = "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n";
 
-const settingsFor = (env: Record<string, string>) => ({
+const settingsFor = (env: Record<string, string>, upstreamUrl = "http://127.0.0.1:9") => ({
   config: configOf({ ...TEST_SETTINGS, HOST: "127.0.0.1", PORT: "0", DRAIN_TIMEOUT_MS: "1", ...env }),
-  upstreamUrl: new URL("http://127.0.0.1:9"),
+  upstreamUrl: new URL(upstreamUrl),
   log: pino({ level: "silent" }),
 });
 
 /** Starts the gateway with its own server. Returns functions that open connections from an address and wait for responses on them. */
-async function start(env: Record<string, string> = {}) {
-  const { port, drain } = await serve(settingsFor(env));
+async function start(env: Record<string, string> = {}, upstreamUrl?: string) {
+  const { port, drain } = await serve(settingsFor(env, upstreamUrl));
   onTestFinished(drain);
   const use = async (connection: Awaited<ReturnType<typeof openRaw>>) => {
     const before = connection.read().split("HTTP/1.1").length;
@@ -74,6 +76,41 @@ test("closes a new connection if no other is idle", async () => {
   const { closed } = await openRaw(port);
   expect(await closed).toBe(false);
   expect(busy.socket.closed).toBe(false);
+});
+
+test("a new connection replaces one whose client does not read its response", async () => {
+  const chunk = Buffer.alloc(1_000_000);
+  const upstream = await listen((_request, response) => {
+    const write = () => {
+      while (response.write(chunk));
+    };
+    response.on("drain", write);
+    write();
+  });
+  const { port } = await start({ MAX_CONNECTIONS: "1", READ_TIMEOUT_MS: "600000" }, upstream);
+  const unread = await openRaw(port);
+  await unread.write(`GET /downloads/${experimentId(1)}/outputs HTTP/1.1\r\nHost: a\r\n`);
+  await unread.write("Authorization: token a\r\n\r\n");
+  await once(unread.socket, "data");
+  unread.socket.pause();
+  await vi.waitUntil(async () => {
+    const other = await openRaw(port, "127.0.0.2");
+    await other.write(READY);
+    await Promise.race([other.closed, other.statuses(1)]);
+    return other.read().includes("200 OK");
+  }, LONG_TIMEOUT);
+  unread.socket.resume();
+  await unread.closed;
+  expect(unread.socket.readyState).toBe("closed");
+});
+
+test("accepts no pipelined request while more than MAX_CONNECTIONS responses are open", async () => {
+  const { port } = await start({ MAX_CONNECTIONS: "2" });
+  const pipelining = await openRaw(port);
+  await pipelining.write(`${READY}${READY}`);
+  await pipelining.statuses(2, "\n");
+  await pipelining.write(READY.repeat(3));
+  expect(await pipelining.closed).toBe(false);
 });
 
 /** Blocks the thread, and with it the gateway. */

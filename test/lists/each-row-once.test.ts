@@ -133,6 +133,23 @@ test.each(["pages of statuses", "pages of jobs"] as const)(
   },
 );
 
+test("reads a page by itself if the rows around it are too large", async () => {
+  const { service, state, pageIn } = await startShuffling(
+    numbers(200).map(() => 1),
+    {
+      ...RELEASE_04,
+      MAX_JSON_BYTES: "20000",
+    },
+  );
+  state.ties = state.ties.map((rows) =>
+    rows.map((row) => (row.id > 25 ? { ...row, name: "n".repeat(1_000) } : row)),
+  );
+  expect(await byCursor((variables) => pageIn(STATUSES, variables), [10, 10])).toEqual(numbers(20));
+  const path = "GET ada/mnist/jobs/7/statuses/?";
+  const queries = ["limit=10", "limit=10&offset=10", "limit=100", "limit=100"];
+  expect(service.calls()).toEqual(queries.map((query) => path + query));
+});
+
 const HOUR = 3_600_000;
 
 const DURATIONS = `query ($after: String) { project(id: "ada.mnist") {
