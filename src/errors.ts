@@ -58,7 +58,7 @@ const TABLE = {
     retry: "after `Retry-After`",
     passes: true,
     meaning:
-      "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. Reads wait for pauses that end before their deadline, and are then retried. All reads of an operation that cannot meet its deadline are one error, with `paths`.",
+      "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. Reads wait for pauses that end before their deadline, and are then retried. The reads of an operation that cannot meet its deadline have one common error, which lists their `paths`.",
   },
   UPSTREAM_ERROR: {
     status: 502,

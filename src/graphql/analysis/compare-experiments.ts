@@ -42,7 +42,9 @@ const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
         "Whether each experiment has it. Where true, a null in `values` is the value itself, or a metric that is not a finite number.",
       resolve: (compared) => inAll(compared, false, () => true),
     }),
-    differs: t.boolean(exposed("differs", "Whether the values differ, or not all runs have one.")),
+    differs: t.boolean(
+      exposed("differs", "Whether the values differ, or some of the experiments have none."),
+    ),
   }),
 });
 

@@ -115,7 +115,7 @@ export const connect = <Item, Node>(
 export const pageArgs = {
   first: arg.int({
     description:
-      "Number of items, 1 to `gateway.limits.maxPageSize`; more is `BAD_USER_INPUT`. Default: one page of the service.",
+      "Number of items, 1 to `gateway.limits.maxPageSize`; a larger number is refused with `BAD_USER_INPUT`. Default: one page of the service.",
   }),
   after: arg.string({ description: "Cursor after which the page begins." }),
 };
@@ -166,7 +166,7 @@ export const bothWaysArgs = {
   ...pageArgs,
   last: arg.int({
     description:
-      "How many items from the end, up to `gateway.limits.maxPageSize`. They stay in the order of the list. Not with `first` or `after`.",
+      "Number of items from the end of the list, up to `gateway.limits.maxPageSize`. Their order is that of the list. Not with `first` or `after`.",
   }),
   before: arg.string({ description: "Cursor before which the page ends. Only with `last`." }),
 };

@@ -279,7 +279,7 @@ export const ANY_KIND =
 
 /** Description of the field `reference`. */
 export const REFERENCE =
-  "Name with the kind in it, which every argument `id` takes: `ada.mnist.experiments.42`.";
+  "Unique name that contains the kind. Every argument `id` accepts it: `ada.mnist.experiments.42`.";
 
 /** The end of the description of a field whose endpoint belongs to a capability. */
 export const requires = ({ capability }: Pick<AnyEndpoint, "capability">): string =>

@@ -208,7 +208,7 @@ const sizeOf = ({ loaded }: Resource): number => Object.keys(loaded).length;
 /* The effects of repeating a command. */
 export const REPEATABLE = "Repeating it has no effect.";
 export const MAKES_ANOTHER = "Repeating it makes another run.";
-export const GONE = "Repeating it is `NOT_FOUND`.";
+export const GONE = "Repeating it fails with `NOT_FOUND`.";
 
 export const ARCHIVES =
   "Archived records are hidden from lists. The server may stop them, and delete them after some days. The payload has the selected fields of the record as they were before; values that the service no longer returns are null.";

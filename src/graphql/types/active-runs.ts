@@ -156,13 +156,13 @@ const ActiveRun = objectType<OnNode>("ActiveRun", "An active run on a machine.",
     type: ExperimentJob,
     ...exposedOrNull(
       "experimentJob",
-      "The job (replica) of the experiment that is there; null for other runs.",
+      "Job (replica) of the experiment that runs on the machine; null if the run is no experiment.",
     ),
   }),
   gpus: t.int(
     exposedOrNull(
       "gpus",
-      "GPUs that it requests there; 0 if it requests none, null if its record does not say.",
+      "GPUs that the run requests on the machine; 0 if it requests none, null if its record does not say.",
     ),
   ),
 }));
@@ -174,17 +174,20 @@ const ActiveRunsType = objectType<ActiveRuns>(
     runs: t.field(
       computedFrom(
         [ActiveRun],
-        "The runs. An experiment with several jobs there is listed for each.",
+        "The runs. An experiment is listed once for each of its jobs on the machine.",
         ({ runs: all }) => all,
       ),
     ),
     gpusInUse: t.int(
-      exposedOrNull("gpusInUse", "Sum of the GPUs that these runs request; null if one does not say."),
+      exposedOrNull(
+        "gpusInUse",
+        "Sum of the GPUs that these runs request; null if the number of one run is not known.",
+      ),
     ),
     isComplete: t.boolean(
       exposed(
         "isComplete",
-        "Whether all active runs of these projects were read. Runs of other projects can be on the machine as well: the caller may not see them.",
+        "Whether all active runs of these projects were read. Projects that the caller may not see can also have runs on the machine.",
       ),
     ),
   }),

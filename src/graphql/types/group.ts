@@ -40,7 +40,7 @@ const MatrixLinspace = objectType<{ readonly linspace: ByName }>(
 
 const MatrixOther = objectType<{ readonly raw: unknown }>(
   "MatrixOther",
-  "A form that this schema does not know.",
+  "A definition of a form that this schema does not have.",
   (t) => ({
     raw: t.field(computedFromOrNull("JSON", "As received.", ({ raw }) => raw)),
   }),

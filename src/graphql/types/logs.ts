@@ -28,7 +28,7 @@ export const LogChunk = objectType<LogWindow>("LogChunk", "A part of a log.", (t
   isRestarted: t.boolean(
     exposed(
       "isRestarted",
-      "Whether the log is shorter than `after`: it began anew, and this is its beginning.",
+      "Whether the log is shorter than the position `after`. It has then begun anew, and this is its beginning.",
     ),
   ),
 }));
@@ -36,8 +36,11 @@ export const LogChunk = objectType<LogWindow>("LogChunk", "A part of a log.", (t
 const MAX_LINES = 5_000;
 
 export const logArgs = {
-  after: arg.string({ description: "Cursor after which it begins. Not with `tailLines`." }),
-  maxBytes: arg.int({ defaultValue: 65_536, description: "Bytes, up to `gateway.limits.maxLogBytes`." }),
+  after: arg.string({ description: "Cursor after which the text begins. Not with `tailLines`." }),
+  maxBytes: arg.int({
+    defaultValue: 65_536,
+    description: "Maximum number of bytes, up to `gateway.limits.maxLogBytes`.",
+  }),
   tailLines: arg.int({ description: "Number of last lines, 1 to 5000, instead of the first bytes." }),
 };
 

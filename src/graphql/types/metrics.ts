@@ -25,7 +25,7 @@ const MetricValue = objectType<NamedValue>("MetricValue", "A metric and its valu
   value: t.float(exposedOrNull("value", "Value; null if it is not a finite number.")),
   raw: t.field({
     type: "JSON",
-    description: "Value as received, a long integer rounded: some servers have texts and objects.",
+    description: "Value as received. Some servers have strings and objects. A long integer is rounded.",
     resolve: ({ value, raw }, _, context) =>
       value ??
       (typeof raw === "object" && raw ? context.memoized(raw, ["metric"], () => asMetric(raw)) : raw),

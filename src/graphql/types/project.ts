@@ -36,7 +36,7 @@ resourceType(
       fromAddress("Owner and name: `ada.mnist`.", ({ kind, address }) => kind.formatName(address)),
     ),
     reference: t.string(
-      fromAddress("Name that every argument `id` takes: `ada.mnist`.", ({ kind, address }) =>
+      fromAddress("Unique name. Every argument `id` accepts it: `ada.mnist`.", ({ kind, address }) =>
         kind.formatReference(address),
       ),
     ),
@@ -91,7 +91,7 @@ const CreateProjectInput = builder.inputType("CreateProjectInput", {
 });
 
 const UpdateProjectInput = builder.inputType("UpdateProjectInput", {
-  description: "Fields to change, at least one. Omitted ones stay; null clears a text or the tags.",
+  description: "Fields to change, at least one. Omitted ones stay; null clears a string or the tags.",
   fields: (t) => ({
     name: t.string({
       description:

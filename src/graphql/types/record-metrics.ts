@@ -118,7 +118,7 @@ const CreateExperimentMetricsPayload = objectType<readonly MetricResult[]>(
 root.mutation("createExperimentMetrics", {
   type: CreateExperimentMetricsPayload,
   description:
-    "Records metrics of an experiment. Costs a request for each record; they are sent one after the other, each at most once. Once one fails, and not for its own values, the others are `NOT_SENT`. So are those that the rate limit of the server would certainly refuse (Polyaxon 0.4: 20 in a second): send them again after `retryAfterSeconds`. Repeating it makes other records.",
+    "Records metrics of an experiment. Costs a request for each record; they are sent one after the other, each at most once. If one fails for another reason than its own values, the records after it are `NOT_SENT`. Records that the server's rate limit would certainly reject are `NOT_SENT` as well (Polyaxon 0.4 accepts 20 in a second): send them again after `retryAfterSeconds`. Repeating it makes other records.",
   args: {
     ...withId(Experiment),
     records: arg.field({

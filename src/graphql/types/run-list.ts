@@ -97,11 +97,11 @@ const RunOrderKey = builder.inputType("RunOrderKey", {
     field: t.field({ type: RunOrderField, description: "A time." }),
     metric: t.string({
       description:
-        "Name of a metric: letters, digits, `-`, single `_`. Its latest values are compared. Experiments without a number of it are omitted. Requires `METRIC_ORDERS`.",
+        "Name of a metric: letters, digits, `-`, single `_`. Its latest values are compared. Experiments without a numeric value are omitted. Requires `METRIC_ORDERS`.",
     }),
     parameter: t.string({
       description:
-        "Name of a parameter, numbers before strings. The gateway sorts the list: see `RunOrder`. Experiments without a number or a string of it are omitted; a name that none has is `BAD_USER_INPUT`.",
+        "Name of a parameter, numbers before strings. The gateway sorts the list: see `RunOrder`. Experiments whose value is neither a number nor a string are omitted. If no experiment has the parameter, the error is `BAD_USER_INPUT`.",
     }),
   }),
 });

@@ -227,7 +227,7 @@ const stop: ManyCommand = { endpointOf: ({ endpoints }) => endpoints.stop, forMa
 
 root.mutation("stopRuns", {
   type: RunsPayload,
-  description: `Stops runs of any kind, of a group its experiments as well. ${STOPS} ${REPEATABLE}`,
+  description: `Stops runs of any kind. The experiments of a group are stopped as well. ${STOPS} ${REPEATABLE}`,
   args: { ...idsArg, ...forceArg },
   resolve: (_, { ids, force }, context) =>
     sendToEach(ids, force ? stop : { ...stop, isLeft: hasFinished }, context),
@@ -235,7 +235,7 @@ root.mutation("stopRuns", {
 
 root.mutation("deleteRuns", {
   type: DeleteRunsPayload,
-  description: "Deletes runs of any kind, of a group its experiments as well.",
+  description: "Deletes runs of any kind. The experiments of a group are deleted as well.",
   args: { ...idsArg, ...ifUuidArg },
   resolve: (_, { ids, ifUuid }, context) => {
     if (ifUuid != null && ids.length !== 1)

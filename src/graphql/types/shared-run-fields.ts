@@ -130,7 +130,7 @@ const STRATEGIES = {
   RESTART: "Run again from the beginning.",
   RESUME: "Continued from the end of the original.",
   COPY: "Run again with a copy of the original's outputs.",
-  OTHER: "One that this schema does not know.",
+  OTHER: "A way that this schema does not have.",
 } as const;
 
 const CloningStrategyEnum = enumType(

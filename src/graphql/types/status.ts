@@ -16,7 +16,7 @@ const PHASES = {
   SUCCEEDED: "Ended successfully.",
   FAILED: "Ended with an error.",
   STOPPED: "Stopped or skipped.",
-  UNKNOWN: "The status does not say.",
+  UNKNOWN: "The stage does not follow from the status.",
 } as const;
 export type RunPhase = keyof typeof PHASES;
 
@@ -37,8 +37,8 @@ const STATUSES = {
   UPSTREAM_FAILED: ["FAILED", "Could not run because a dependency failed."],
   STOPPED: ["STOPPED", "Stopped."],
   SKIPPED: ["STOPPED", "Skipped."],
-  UNKNOWN: ["UNKNOWN", "The service says so, or says nothing."],
-  OTHER: ["UNKNOWN", "One that this schema does not know: see `rawStatus`."],
+  UNKNOWN: ["UNKNOWN", "The service reports this status, or none."],
+  OTHER: ["UNKNOWN", "A status that this schema does not have: see `rawStatus`."],
 } as const satisfies Record<string, readonly [RunPhase, string]>;
 export type RunStatus = keyof typeof STATUSES;
 

@@ -20,10 +20,16 @@ builder.scalarType("DateTimeOrDay", {
 
 export const TimeRange = builder.inputType("TimeRange", {
   description:
-    "A range of times. The server finds days; times of day are found by a scan of the days around them, see `ListScan`, unless they are the beginning of a day in `gateway.timeZone`.",
+    "A range of times. The server filters by days. A time of day requires a scan of the days around it (see `ListScan`), unless it is the beginning of a day in `gateway.timeZone`.",
   fields: (t) => ({
-    from: t.field({ type: "DateTimeOrDay", description: "First day or time." }),
-    before: t.field({ type: "DateTimeOrDay", description: "Day or time after the last one." }),
+    from: t.field({
+      type: "DateTimeOrDay",
+      description: "Inclusive start: the first day or time of the range.",
+    }),
+    before: t.field({
+      type: "DateTimeOrDay",
+      description: "Exclusive end: the first day or time after the range.",
+    }),
   }),
 });
 

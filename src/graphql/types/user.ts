@@ -152,27 +152,31 @@ const listOfUser = (list: "bookmarked" | "archived", records: string) => ({
 });
 
 /** Source: service document, "Current user". */
-resourceType(User, "A user. Details are known of the caller only, and null for others.", (t) => ({
-  username: t.string(fromAddress("Login name.", ({ address }) => address.username)),
-  exists: t.boolean(
-    child(
-      "Whether the user exists: true of the caller and of owners of a project that the caller may see, false if the service knows no such user, null if it does not say. Costs up to two requests.",
-      existsAs,
+resourceType(
+  User,
+  "A user. Only the caller's own details are known. They are null for other users.",
+  (t) => ({
+    username: t.string(fromAddress("Login name.", ({ address }) => address.username)),
+    exists: t.boolean(
+      child(
+        "Whether the user exists: true for the caller and for owners of a project that the caller may see, false if the service has no such user, null if this is not known. Costs up to two requests.",
+        existsAs,
+      ),
     ),
-  ),
-  email: t.string(property("email", "E-mail address.")),
-  isSuperuser: t.boolean(property("is_superuser", "Whether the user is a superuser.")),
-  projects: t.field({
-    type: ProjectConnection,
-    args: projectArgs,
-    ...child(
-      `Projects of the user that the caller may see.${requires(project.optional.list)}`,
-      ({ address: { username } }, args: ProjectArgs, context) => readProjects(username, args, context),
-    ),
+    email: t.string(property("email", "E-mail address.")),
+    isSuperuser: t.boolean(property("is_superuser", "Whether the user is a superuser.")),
+    projects: t.field({
+      type: ProjectConnection,
+      args: projectArgs,
+      ...child(
+        `Projects of the user that the caller may see.${requires(project.optional.list)}`,
+        ({ address: { username } }, args: ProjectArgs, context) => readProjects(username, args, context),
+      ),
+    }),
+    bookmarks: t.field(listOfUser("bookmarked", "Bookmarks")),
+    archives: t.field(listOfUser("archived", "Archived records")),
   }),
-  bookmarks: t.field(listOfUser("bookmarked", "Bookmarks")),
-  archives: t.field(listOfUser("archived", "Archived records")),
-}));
+);
 
 root.query("viewer", {
   type: User,
@@ -187,8 +191,7 @@ root.query("viewer", {
 
 root.query("user", {
   type: User,
-  description:
-    "A user by login name or id. Whether the user exists is not checked, for which there is the field `exists`.",
+  description: "A user by login name or id. Only the field `exists` checks whether the user exists.",
   args: { username: arg.string({ required: true, description: "Login name, or global id." }) },
   resolve: (_, { username }, { session }) => {
     session.requireToken();
@@ -278,7 +281,7 @@ administer("activateUser", activate, "Activates a user.", {}, ActivateUserPayloa
 administer(
   "deleteUser",
   discard,
-  "Deletes a user; on some servers with all projects and runs.",
+  "Deletes a user. Some servers also delete all projects and runs of the user.",
   {},
   DeletePayload,
 );
