@@ -1,10 +1,13 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
+import { startDemoGateway, still } from "../support/demo-gateway.ts";
+import { errorsOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { type Listed, listIn } from "../support/listed.ts";
 import { profileFile } from "../support/tracker.ts";
+import CURSORS_OF_1_0 from "./cursors-of-1.0.json" with { type: "json" };
 
 /** A list of numbers. A page has at most `most` of them, and at most `usual` without a limit in the request. */
 interface Numbers {
@@ -134,3 +137,17 @@ test.each(Object.entries(WAYS))(
     );
   },
 );
+
+describe("cursors of version 1.0 continue", () => {
+  test.each(CURSORS_OF_1_0)("$of: $list $arguments", async ({ of, list, arguments: given, cursor }) => {
+    const { ask } = await startDemoGateway({ now: still, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const readIds = async (more: string) => {
+      const answer = await ask(`{ of: ${of} { page: ${list}(${given} ${more}) { nodes { id } } } }`);
+      expect(errorsOf(answer)).toEqual([]);
+      return listIn(answer, "of.page").nodes;
+    };
+    const [, offset] = /=(\d+)/.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
+    const expected = (await readIds("first: 4")).slice(Number(offset));
+    expect((await readIds(`first: 4, after: "${cursor}"`)).slice(0, expected.length)).toEqual(expected);
+  });
+});

@@ -212,7 +212,12 @@ export async function prepareList(
   if (checks.length > 0) await Promise.all(checks);
   server.supported(endpoint);
   if (sort) requireSortKeys(sort, server, kind.run.records);
-  const marked = JSON.stringify([narrowing?.name, filter.isMatch && args.filter, sort && args.order]);
+  // Without a sort, the fingerprint is that of 1.0, so that its cursors remain valid.
+  const marked = JSON.stringify([
+    narrowing?.name,
+    filter.isMatch && args.filter,
+    ...(sort ? [args.order] : []),
+  ]);
   const isMatch = both(filter.isMatch, narrowing?.isMatch ?? null);
   const compared = [...filter.compared, ...(narrowing?.isMatch ? [narrowing.name] : [])];
   return {
