@@ -74,10 +74,12 @@ const FIXED_TYPE_NAMES = new Set([
 
 function renameIssuesOf(renames: Renames): string[] {
   const words = wordsOf(schema, renames);
-  const areTypes = Object.keys(renames).every((name) => words.has(name) && !FIXED_TYPE_NAMES.has(name));
+  const unknown = Object.keys(renames).findIndex((name) => !words.has(name) || FIXED_TYPE_NAMES.has(name));
   const areUnique = new Set(words.values()).size === words.size;
   return [
-    ...(areTypes ? [] : ["expected pairs that begin with types of the schema, such as Node"]),
+    ...(unknown < 0
+      ? []
+      : [`expected pairs that begin with types of the schema, such as Node; pair ${unknown + 1} does not`]),
     ...(areUnique ? [] : ["expected names that no other type or root field has"]),
   ];
 }

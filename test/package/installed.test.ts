@@ -100,6 +100,17 @@ PORT: expected a whole number from 0 to 65535
 `,
     });
   });
+
+  test("warns of trusted documents that the schema refuses", () => {
+    const manifest = join(app, "documents.json");
+    const documents = { valid: "{ gateway { version } }", old: "{ gateway { old } }", cut: "{" };
+    writeFileSync(manifest, JSON.stringify(documents));
+    expect(rungraph(["--check-config"], { TRUSTED_DOCUMENTS: manifest })).toEqual({
+      code: 0,
+      out: "ok\n",
+      err: "Warning: TRUSTED_DOCUMENTS: 2 of 3 documents do not match the schema, the first is old\n",
+    });
+  });
 });
 
 const USES = `
