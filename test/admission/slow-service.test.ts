@@ -87,7 +87,7 @@ describe.each([4, 8])("a gateway with %d upstream workers of 0.8 s each", (worke
     expect(service.seen()).toHaveLength(100);
   });
 
-  test("meanwhile answers another token within three service times", async () => {
+  test("answers another token within three service times under this load", async () => {
     const { gateway, service, clock, serve } = await startSlow(workers);
     const waits: number[] = [];
     const small: Promise<void>[] = [];

@@ -46,7 +46,7 @@ describe("links of one kind", () => {
     },
   );
 
-  test("cost nothing when their names contain every selected field", async () => {
+  test("cost no request when their names contain every selected field", async () => {
     const { ask, calls } = await startBuilds();
     const answer = await ask(buildsOf(4, "id internalId uniqueName project { name }"));
     expect(buildsIn(answer)).toMatchObject(upTo(4).map((internalId) => ({ internalId })));
@@ -99,7 +99,7 @@ describe("an id missing from a batch response", () => {
   });
 });
 
-describe("a row in a batched list", () => {
+describe("a row of a batched list", () => {
   test("is completed when a field is absent, but not when null", async () => {
     const { ask, calls } = await startBuilds({
       byIds: (ids) => ({

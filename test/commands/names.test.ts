@@ -82,7 +82,7 @@ test.each([false, true])(
 );
 
 test.each([["two spellings of one run", ["ada.mnist.2.3", "ada.mnist.experiments.3"]]])(
-  "%s get one command",
+  "%s get one command in a mutation of several runs",
   async (_, ids) => {
     const { ask, sent } = await start();
     expect(

@@ -117,7 +117,7 @@ describe("adding and removing labels", () => {
     expect(sent()).toEqual([[`GET ${path}`], [`GET ${path}`], [`PATCH ${path}`, { tags: ["a", "c"] }]]);
   });
 
-  test("works when there are none, beside another change", async () => {
+  test("works when there are no labels, together with another change", async () => {
     const { update, sent } = await start("polyaxon-0.4", { tags: null });
     await update({ addTags: ["c"], description: "Best" });
     expect(sent()).toEqual([["GET ada/mnist/experiments/3/"], [PATCH, { description: "Best", tags: ["c"] }]]);

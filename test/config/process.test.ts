@@ -129,7 +129,7 @@ describe("the gateway as a process", () => {
     });
 
     test.each([{ TRUSTED_DOCUMENTS: join(BUILT, "schema/persisted-documents.json") }, { GRAPHIQL: "off" }])(
-      "with %j offers no page",
+      "with %j does not mention GraphiQL",
       async (environment: Record<string, string>) => {
         const { printed, out } = startOnTerminal(environment);
         await printed(/^Only the documents of TRUSTED_DOCUMENTS|^ {4}-d /m);
@@ -154,7 +154,7 @@ describe("the gateway as a process", () => {
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
   });
 
-  test("starts while upstream is unreachable, and warns without revealing its address", async () => {
+  test("starts while the service is unreachable, and warns without its address", async () => {
     const { url, err } = await startReady({ UPSTREAM_URL: "http://127.0.0.1:1/canary" });
     await vi.waitUntil(() => err() !== "", LONG_TIMEOUT);
     expect(linesOf(err())).toEqual([
@@ -212,7 +212,7 @@ describe("the gateway as a process", () => {
       return listen.apply(this, given);
     };`;
 
-  test("survives failed accepts and logs only their error codes", async () => {
+  test("survives connections that cannot be accepted, logging only their error codes", async () => {
     const service = await startFake(() => ({ json: { username: "ada" } }));
     const options = ["--import", FAILING_ACCEPT.replaceAll(/\s+/g, " ")];
     const { url, printed, err, kill } = await startReady({ UPSTREAM_URL: service.url }, options);

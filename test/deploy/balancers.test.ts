@@ -182,7 +182,7 @@ const NAMES: readonly BalancerName[] = ["nginx", "haproxy"];
 
 describe.each(NAMES)("four replicas behind %s", (name) => {
   test.runIf(hasBalancer(name))(
-    "poll once per token and roll under load without visible errors",
+    "poll once per token and restart under load without visible errors",
     async () => {
       const replicas = await startReplicas((await startService()).url);
       const url = await startBalancer(name, replicas.ports);
@@ -214,7 +214,7 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
   );
 
   test.runIf(hasBalancer(name))(
-    "pin tokens, survive a killed or hung replica, and repeat no command",
+    "keep tokens on one replica, survive its loss, and repeat no mutation",
     async () => {
       const service = await startService();
       const replicas = await startReplicas(service.url);

@@ -178,7 +178,7 @@ test("a caller with long tasks runs after callers with short ones", async () => 
   expect(done).toEqual(["late 1", "heavy 1", "late 2", "heavy 2", "late 3", "heavy 3"]);
 });
 
-test("callers' steps alternate when each takes a time slice, until one stops", async () => {
+test("tasks of two callers alternate when each takes a time slice", async () => {
   const callers = new CallerRegistry();
   const scheduler = new Scheduler(callers);
   stopwatchRuns();

@@ -47,7 +47,7 @@ describe("an export of runs with too many parameters for a table", () => {
     expect(counts).toEqual([601, 301]);
   });
 
-  test("flattens eight levels of nesting; a deeper object is a value", async () => {
+  test("flattens eight levels of nesting; a deeper object stays one value", async () => {
     const nested = (levels: number): object =>
       Array.from({ length: levels }).reduce<object>((inner) => ({ k: inner }), { lr: 1 });
     const [first, second] = await linesOf({ declarations: nested(7) }, { declarations: nested(9) });

@@ -80,7 +80,7 @@ describe("a repeatedly failing service", () => {
     expect(service.calls()).toHaveLength(40);
   });
 
-  test("is probed with one caller read after 5 seconds, closing on success", async () => {
+  test("is probed by one read after 5 seconds; success closes the circuit", async () => {
     const { service, one, many, pass } = await startOfTen();
     service.fail(/./, reset);
     await inSequence(20, one);
@@ -140,7 +140,7 @@ describe("a repeatedly failing service", () => {
     return scene;
   }
 
-  test("gets only the probe while others wait, then serves them all", async () => {
+  test("gets only the probe while other requests wait, and then all", async () => {
     const { service, many, gateway } = await startOpen();
     const delayed = delayAll();
     service.fail(/./, delayed.fault);
@@ -173,7 +173,7 @@ describe("a repeatedly failing service", () => {
     expect(await one()).toBe("ok");
   });
 
-  test("is probed at the waiting request's target every other time", async () => {
+  test("is probed by the waiting request's path every other time", async () => {
     const { service, one, pass } = await startOpen();
     service.heal();
     service.fail(/users/, reset);
@@ -209,7 +209,7 @@ describe("a repeatedly failing service", () => {
     },
   );
 
-  test("is probed without a token when a login waits, both times", async () => {
+  test("is probed without a token twice while a login waits", async () => {
     const { service, gateway, pass } = await startOpen();
     const login = `mutation { login(input: { username: "ada", password: "x" }) { token } }`;
     expect((await gateway.ask(login)).data).toEqual({ login: null });
@@ -225,7 +225,7 @@ describe("a repeatedly failing service", () => {
     ]);
   });
 
-  test("is probed cheaply at once when only one caller fails, serving others", async () => {
+  test("is probed immediately by a cheap read when only one caller fails", async () => {
     const { service, one, pass } = await startBreakable();
     const other = { token: "other" };
     expect(await one(1_000, other)).toBe("ok");
@@ -257,7 +257,7 @@ describe("a repeatedly failing service", () => {
     expect(await one()).toBe("ok");
   });
 
-  test("is judged by completed responses, not by callers that left", async () => {
+  test("is judged by completed responses, not by callers that disconnected", async () => {
     const { service, one, gateway } = await startOfTen();
     const delayed = delayAll();
     service.fail(/./, delayed.fault, (call) => call <= 25);

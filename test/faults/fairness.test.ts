@@ -69,7 +69,7 @@ describe("one of two tokens", () => {
     await service.releaseUntil([known, ...invented]);
   });
 
-  test("gets a connection, because invented tokens of another address are limited to their share", async () => {
+  test("gets a connection despite many invented tokens of another address", async () => {
     const service = await startDelayedRecords();
     const gateway = await startGateway({
       upstream: service,
@@ -85,7 +85,7 @@ describe("one of two tokens", () => {
     await service.releaseUntil([light, ...invented]);
   });
 
-  test("alternates with two others", async () => {
+  test("alternates with two other tokens", async () => {
     const service = await startDelayedRecords();
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "1" } });
     const first = askFor(gateway, statusOf(1), "a");
@@ -106,7 +106,7 @@ describe("one of two tokens", () => {
     expect(rounds).toEqual(["abc", "abc", "abc", "abc"]);
   });
 
-  test("gets a connection, because the other is limited to its share", async () => {
+  test("gets a connection although the other sends more than its share", async () => {
     const service = await startDelayedRecords();
     const gateway = await startGateway({
       upstream: service,
@@ -250,7 +250,7 @@ describe("one caller's effect on others:", () => {
     expect(await gateway.isOpen()).toBe(true);
   });
 
-  test("an outage opens the circuit at half the requests despite earlier successes", async () => {
+  test("an outage opens the circuit once half of the requests have failed", async () => {
     const gateway = await startFailing();
     const queries = KINDS.map((kind) => runOf(kind, 9));
     expect(await gateway.codes(TWELVE, queries)).toEqual(["ok"]);

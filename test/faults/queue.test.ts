@@ -13,7 +13,7 @@ import {
   upTo,
 } from "../support/one-read.ts";
 
-describe("with a busy upstream, the gateway", () => {
+describe("with a busy upstream service, the gateway", () => {
   const env = { UPSTREAM_CONNECTIONS: "2", UPSTREAM_QUEUE: "3" };
 
   test("runs and queues requests up to limits and sheds the rest immediately", async () => {
@@ -36,7 +36,7 @@ describe("with a busy upstream, the gateway", () => {
     expect(service.connections()).toBe(2);
   });
 
-  test("keeps an operation within its width and still completes it", async () => {
+  test("keeps an operation within its concurrency limit and completes it", async () => {
     const { service, gateway } = await startBreakable({ MAX_UPSTREAM_WIDTH: "4" });
     const delayed = delayAll();
     service.fail(/./, delayed.fault);
@@ -53,7 +53,7 @@ describe("with a busy upstream, the gateway", () => {
     expect(Object.values(data)).toEqual(Array.from({ length: 12 }, () => ({ status: "RUNNING" })));
   });
 
-  test("rejects further reads of an operation when four times its requests wait", async () => {
+  test("rejects an operation's reads when four times MAX_UPSTREAM_REQUESTS wait", async () => {
     const { service, gateway } = await startBreakable({
       MAX_UPSTREAM_REQUESTS: "2",
       MAX_UPSTREAM_WIDTH: "1",

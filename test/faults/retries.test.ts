@@ -83,7 +83,7 @@ describe("retries of reads", () => {
     expect(more).toBeLessThanOrEqual(23);
   });
 
-  test("are not earned by unsent requests", async () => {
+  test("gain no budget from requests that were not sent", async () => {
     const { service, many, one, pass } = await startBreakable(env);
     service.fail(/./, reset);
     await many(20);

@@ -35,7 +35,7 @@ test("answers a request that offers HTTP/2, then closes the connection", async (
   expect(await closed).toBe(false);
 });
 
-test("takes an upgrade to WebSocket in any case of letters", async () => {
+test("accepts an upgrade to WebSocket in upper and lower case", async () => {
   const { socket, statuses } = await open();
   for (const line of [
     "GET /graphql HTTP/1.1",

@@ -54,7 +54,7 @@ describe("schema introspection", () => {
   test.each([
     ["on", true],
     ["off", false],
-  ])("does not decide whether GraphiQL is served, but GRAPHIQL=%s does", async (GRAPHIQL, isThere) => {
+  ])("does not affect GraphiQL, which GRAPHIQL=%s turns on or off", async (GRAPHIQL, isThere) => {
     const { url } = await startDemoGateway({ env: { GRAPHIQL } });
     const { text } = await sendTo(`${url}/graphql`, { method: "GET", headers: { accept: "text/html" } });
     expect(text.includes("<html")).toBe(isThere);

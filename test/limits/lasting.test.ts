@@ -34,7 +34,7 @@ async function unread(fixture: Fixture) {
   return { received, closed };
 }
 
-test("a trickling download ends after READ_TIMEOUT_MS and frees its permit", async () => {
+test("a download read too slowly ends after READ_TIMEOUT_MS, freeing its permit", async () => {
   const fixture = await startFixture({ env: ONE_DOWNLOAD });
   await fixture.accept("ada");
   const { received } = await unread(fixture);

@@ -113,7 +113,7 @@ describe.each([
 });
 
 test.each(["pages of statuses", "pages of jobs"] as const)(
-  "%s have each row once if ties are long for the server's pages",
+  "%s have each row once even if ties exceed the server's pages",
   async (name) => {
     const [query, variables, walk] = WAYS[name];
     const { state, pageIn } = await startShuffling([], { UPSTREAM_PROFILE: LONGER_PAGES });
@@ -194,7 +194,7 @@ describe("by duration", () => {
     return startGateway({ upstream: service, env: { ...RELEASE_04, MAX_PAGE_SIZE: "15" } });
   }
 
-  test("pages have each row once while runs are active and end", async () => {
+  test("pages contain each row once, even while active runs end", async () => {
     const { ask } = await startAging();
     const found: number[] = [];
     for (let after: string | null = null; found.length < 100;) {
@@ -206,7 +206,7 @@ describe("by duration", () => {
     expect(sorted([found])).toEqual(numbers(40));
   });
 
-  test("an export has each row once while runs are active and end", async () => {
+  test("an export contains each row once, even while active runs end", async () => {
     const { url } = await startAging();
     const order = encodeURIComponent(JSON.stringify({ by: { field: "DURATION" } }));
     const table = await fetch(`${url}/export/ada.mnist/runs.csv?columns=parameter.id&order=${order}`, {

@@ -277,7 +277,7 @@ test("a list in a group is sorted with one request", async () => {
 test.each([
   ["parameter", "declarations"],
   ["field", "started_at"],
-])("order.by.%s is unavailable where rows lack %s", async (name, key) => {
+])("order.by.%s is unavailable if rows do not contain %s", async (name, key) => {
   const profile = profileFile(`extends: polyaxon-0.4\nomittedInLists: {experiments: [${key}]}`);
   const { refused, calls } = await startSorted(MIXED, { UPSTREAM_PROFILE: profile });
   const message = expect.stringContaining(`\`order.by.${name}\` for such a list`);

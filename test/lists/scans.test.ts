@@ -143,7 +143,7 @@ test("scans return matches once, in order, for any scan and page size", async ()
   );
 });
 
-test("a group scan without matches skips the existence check, having seen rows", async () => {
+test("a group scan that saw rows sends no check for the group", async () => {
   const { ask, service } = await startRuns([{ lr: 2 }]);
   const query = `{ group(id: "ada.mnist.1") { experiments(filter: { parameters: { name: "lr", atMost: 1 } }) { totalCount } } }`;
   expect(await ask(query)).toEqual({ data: { group: { experiments: { totalCount: 0 } } } });

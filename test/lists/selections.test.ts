@@ -113,28 +113,25 @@ describe("a filter by a group", () => {
   });
 
   test.each([
-    ["of several groups", "project.experiments", filtered('{groups: ["ada.mnist.1", "ada.mnist.4"]}')],
+    ["one of several groups", "project.experiments", filtered('{groups: ["ada.mnist.1", "ada.mnist.4"]}')],
     ["left out", "project.experiments", filtered('{notGroups: ["ada.mnist.4"]}'), "filter.notGroups"],
     [
-      "of the list of another group",
+      "in the list of another group",
       "group.experiments",
       '{ group(id: "ada.mnist.1") { experiments(filter: {groups: "ada.mnist.4"}) { totalCount } } }',
     ],
-  ])(
-    "is refused if one %s is a selection, whose experiments would vanish",
-    async (_, at, query, argument = "filter.groups") => {
-      const { ask } = await startSelections();
-      expect(errorsOf(await ask(query))).toEqual([
-        failure(
-          at,
-          "BAD_USER_INPUT",
-          `${argument}: expected a selection as the only Group of a list of a project, got ada.mnist.4 with others`,
-        ),
-      ]);
-    },
-  );
+  ])("refuses a filter with a selection that is %s", async (_, at, query, argument = "filter.groups") => {
+    const { ask } = await startSelections();
+    expect(errorsOf(await ask(query))).toEqual([
+      failure(
+        at,
+        "BAD_USER_INPUT",
+        `${argument}: expected a selection as the only Group of a list of a project, got ada.mnist.4 with others`,
+      ),
+    ]);
+  });
 
-  test("can exclude groups, as can a filter by a build", async () => {
+  test("can exclude groups, also beside a filter by a build", async () => {
     const { ask, service } = await startSelections();
     await ask(filtered('{notGroups: ["ada.mnist.1"]}'));
     await ask(filtered('{builds: ["ada.mnist.builds.1"], notBuilds: ["ada.mnist.builds.2"]}'));

@@ -119,7 +119,7 @@ describe("a tie", () => {
     ]);
   });
 
-  test("costs nothing when no tied rows span the end of a page", async () => {
+  test("costs no request when the page does not end within it", async () => {
     const { walk, service } = await startShuffling([2, 1, 3]);
     await walk(RUNS, { first: 3 });
     expect(service.inOrder()).toEqual([`${LIST}?limit=3`, `${LIST}?limit=3&offset=3`]);

@@ -23,14 +23,14 @@ const found = (ids: readonly number[]) => ({
   },
 });
 
-test.each(FOUND)("a run is found by $case", async ({ words, ids }) => {
+test.each(FOUND)("a search by words finds a run by $case", async ({ words, ids }) => {
   const { ask, service } = await startRows(ROWS);
   const answer = await ask(queryOf("experiments", `filter: { words: ${JSON.stringify(words)} }`));
   expect(answer).toEqual(found(ids));
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments?limit=500"]);
 });
 
-test.each(["jobs", "buildJobs", "groups"])("%s can also be found by words", async (list) => {
+test.each(["jobs", "buildJobs", "groups"])("a search by words also finds %s", async (list) => {
   const { ask } = await startRows(ROWS);
   expect(await ask(queryOf(list, `filter: { words: "wide" }`))).toEqual(found([3, 4]));
 });
@@ -77,7 +77,7 @@ test("normalizes a row's long strings once for all fields of an operation", asyn
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments?limit=500"]);
 });
 
-test("projects can also be found by words", async () => {
+test("a search by words also finds projects", async () => {
   const { ask, calls } = await startRows([
     { name: "mnist", description: "Handwritten digits", tags: ["vision"] },
     { name: "speech", description: null, tags: ["audio", "digits"] },
@@ -109,7 +109,7 @@ test("projects can also be found by words", async () => {
   expect(calls()).toEqual(["GET ada?limit=500"]);
 });
 
-test("words combine with server-side conditions and with list summaries", async () => {
+test("a search by words combines with server-side conditions and list summaries", async () => {
   const { ask, calls } = await startRows(ROWS);
   const filter = `filter: { words: "baseline", statuses: [FAILED] }`;
   expect(await ask(inProject(`experiments(${filter}) { summary { total isComplete } }`))).toMatchObject({

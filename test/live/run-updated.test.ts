@@ -5,7 +5,7 @@ import { NO_DEADLINES, withoutPings } from "../support/long-timeout.ts";
 
 const READ = "GET ada/mnist/experiments/1/";
 
-test("twenty watchers by id or name share polls, changes and the end", async () => {
+test("twenty subscribers by id or name share polls and get every change", async () => {
   const run = { id: 1, last_status: "running" };
   const { watch, subscribe, advance, reach, requests, timers } = await startLive([run]);
   const byName = { query: RUN_UPDATED, variables: { id: "ada.mnist.experiments.1" } };
@@ -119,7 +119,7 @@ test("a later subscriber receives the current state immediately, without a reque
   expect(await requests(1)).toEqual([READ]);
 });
 
-test("poll intervals double up to five seconds, and reset after a change", async () => {
+test("poll intervals double up to five seconds and reset after a change", async () => {
   const run = { id: 1, last_status: "running" };
   const { watch, advance, reach, requests } = await startLive([run]);
   const watcher = await watch(1);

@@ -33,7 +33,7 @@ function promotedBy(enter: (member: object, key: string) => () => void): number 
   return oldBytes() - before;
 }
 
-test("short-lived members and a busy caller's work avoid the old generation", () => {
+test("removed list members, map members and tasks are garbage-collected early", () => {
   const map = new CompactingMap<object>();
   const list = new LinkedList<object>();
   const inMap = promotedBy((member, key) => {

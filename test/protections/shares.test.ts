@@ -150,7 +150,7 @@ describe("all operation permits", () => {
     return { enter, gateway, answer: () => answering.open() };
   }
 
-  test("are open to unverified callers after a restart, but preemptible by others", async () => {
+  test("are available to unverified callers after a restart, but can be preempted", async () => {
     const { enter, answer } = await startCold();
     const cold: Promise<string>[] = [];
     for (const token of ["cold1", "cold2", "cold3", "cold4"]) cold.push((await enter(1, token)).code);
@@ -227,7 +227,7 @@ describe("all operation permits", () => {
   });
 });
 
-test("one address may use half of all sign-in permits, several addresses all", async () => {
+test("one address can use half of all sign-in permits, several all", async () => {
   const fixture = await startFixture({ env: { MAX_UNVERIFIED_MUTATIONS: "4", TRUSTED_PROXIES: "1" } });
   const unverifiedCallers = ["1", "1", "1", "2", "2", "3"].map((host) => ({
     token: null,

@@ -139,7 +139,7 @@ describe("a project of release 0.2, whose record never arrives with many runs,",
 });
 
 describe("a user by name", () => {
-  test("has further fields only for the caller", async () => {
+  test("returns more than the name only for the caller", async () => {
     const { ask, calls } = await startProfile();
     expect(
       await ask(`{

@@ -119,7 +119,7 @@ test("GPUs are unknown if a record does not contain them", async () => {
 test.each([
   ["the limit of requests", { MAX_UPSTREAM_REQUESTS: "9" }],
   ["the limit of rows", { MAX_SCANNED_ROWS: "1" }],
-])("a search that ends at %s is not complete", async (_, env) => {
+])("a search that a limit ends is not complete: %s", async (_, env) => {
   const { ask } = await startMachines({}, env);
   const incomplete = { activeRuns: { isComplete: false } };
   expect(await ask(`{ cluster { nodes { activeRuns { isComplete } } } }`)).toEqual({
@@ -127,7 +127,7 @@ test.each([
   });
 });
 
-test("a run that vanishes during a search is not active", async () => {
+test("a run that is deleted during a search is not active", async () => {
   const { ask } = await startMachines({ "ada/mnist/jobs/3/": undefined, "ada/mnist/experiments": [] });
   expect(await ask(`{ node(id: "node-1") { activeRuns ${USE} } }`)).toEqual({
     data: { node: { activeRuns: { gpusInUse: 0, isComplete: true, runs: [] } } },

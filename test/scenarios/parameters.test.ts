@@ -85,7 +85,7 @@ const nested = (levels: number, value: unknown) =>
   ) as object;
 const EIGHT = "k0.k1.k2.k3.k4.k5.k6.k7";
 
-test("names reach eight levels of objects; a deeper object is a value", async () => {
+test("names address up to eight levels of objects; deeper ones are values", async () => {
   const selection = `value: parameter(name: "${EIGHT}") { value } deeper: parameter(name: "${EIGHT}.k8") { value }
     some: parameters(names: ["${EIGHT}", "${EIGHT}.k8", "k0.k1"]) { name }`;
   expect(await ask({ declarations: nested(9, 1) }, selection)).toEqual({

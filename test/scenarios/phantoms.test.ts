@@ -11,7 +11,7 @@ test.each([
   ["description", "project", ["GET ada/nosuch"]],
   ["isPublic jobs { totalCount }", "project", ["GET ada/nosuch", "GET ada/nosuch/jobs"]],
   ["jobs { totalCount }", "project.jobs", ["GET ada/nosuch/jobs"]],
-])("reads no more of a missing project than needed: %s", async (fields, at, requests) => {
+])("reads a missing project only as far as needed: %s", async (fields, at, requests) => {
   const { ask, calls } = await startProfile("polyaxon-0.4");
   const answer = await ask(`{ project(id: "ada.nosuch") { __typename ${fields} } }`);
   expect(errorsOf(answer)).toMatchObject(at === null ? [] : [{ at, code: "NOT_FOUND" }]);

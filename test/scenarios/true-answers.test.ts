@@ -153,7 +153,7 @@ describe("when some records are unavailable,", () => {
     ]);
   });
 
-  test("a too-small budget serves widely shared reads first, with one error overall", async () => {
+  test("too small a request budget serves shared reads first, with one error", async () => {
     const service = await runsAnd((path) => {
       if (path === "cluster/") return { json: { nodes: [{ name: "node-1", sequence: 1, memory: 5 }] } };
       const id = /builds\/(\d+)\/$/.exec(path)?.[1];

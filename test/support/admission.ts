@@ -148,7 +148,7 @@ async function subscribeOver(fixture: Fixture, { sendMessage }: Opened, id: numb
   return refusalIn(JSON.stringify(operations().at(-1)).replace('"codes":["', '"code":"'));
 }
 
-/** The visit of a caller with a subscription over this connection. */
+/** A subscription of a caller over this connection, which needs a permit. */
 function visitOver({ socket, sendMessage, closed }: Opened, id: number, use: Use) {
   if (use === "slow") socket.pause();
   return {

@@ -309,7 +309,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   });
 });
 
-test("explain reports how long a request waited, and for what", async () => {
+test("the explanation reports how long a request waited, and its reason", async () => {
   const { time, gateway } = await startRateLimited({ UPSTREAM_RATE_LIMIT: "4/60", EXPLAIN: "on" });
   const spy = vi.spyOn(performance, "now").mockImplementation(() => time.clock.now());
   onTestFinished(() => spy.mockRestore());

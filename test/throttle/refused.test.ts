@@ -65,7 +65,7 @@ test("a refusal cancels the unsent reads of the same operation", async () => {
   expect(service.seen()).toHaveLength(4);
 });
 
-test("reads wait out a pause within their deadline, then ramp up 1-2-4", async () => {
+test("after a pause within their deadline, reads resume in groups of 1-2-4", async () => {
   let refused = 0;
   let pending: (() => void)[] = [];
   const service = await startFake(async ({ path, method }) => {
@@ -95,7 +95,7 @@ test("reads wait out a pause within their deadline, then ramp up 1-2-4", async (
   expect((await answer).errors).toBeUndefined();
 });
 
-test("reads waiting out a pause hold no connection", async () => {
+test("reads that wait for the end of a pause hold no connection", async () => {
   let isFirst = true;
   const service = await startFake(({ path }) => {
     const reported = isFirst ? refusal(40) : { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
@@ -118,7 +118,7 @@ test("retries once, not in a loop, after a refusal without a pause", async () =>
   expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
 });
 
-test("commands are sent despite a pause, and their refusals start one too", async () => {
+test("commands are sent during a pause, and a rejected command starts one", async () => {
   const { service, gateway } = await startRefusing();
   for (const query of [STOP, ASK_STATUS, STOP])
     expect(firstCodeOf(await askFor(gateway, query))).toBe("RATE_LIMITED");

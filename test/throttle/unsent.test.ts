@@ -50,7 +50,7 @@ async function startRefusingOnce() {
   return { service, gateway, time };
 }
 
-test("downloads, even rejected by the circuit, leave nothing that delays later reads", async () => {
+test("downloads do not delay later reads, even if the circuit rejected them", async () => {
   const { gateway, time, be } = await startAway({ REQUEST_TIMEOUT_MS: "9000" });
   const download = () => fetch(gateway.url + OUTPUTS_OF_42, { headers: { authorization: "token t0ken" } });
   expect((await download()).status).toBe(503);

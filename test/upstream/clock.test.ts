@@ -43,7 +43,7 @@ test.each([
   ["is ten minutes behind", "Mon, 01 Jun 2026 11:50:00 GMT", "2026-06-01T13:49:00+02:00"],
   ["is right", "Mon, 01 Jun 2026 11:59:59 GMT", "2026-06-01T11:59:00Z"],
   ["is unknown", null, "2026-06-01T11:59:00Z"],
-])("a running run's duration uses the upstream's clock, which %s", async (_, date, started) => {
+])("the duration of an active run uses the service's clock, which %s", async (_, date, started) => {
   stopClock("UTC");
   expect(await durationsOf({ started_at: started }, date)).toEqual(reported(60));
 });

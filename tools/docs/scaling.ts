@@ -74,18 +74,18 @@ export function scaleOfChanges(): string {
   const { requests } = dashboard();
   const page = costOf("page of a run").requests;
   const rows: readonly [string, number, number | null][] = [
-    ["as above", REFRESHES * requests, REFRESHES],
+    ["as in the first table", REFRESHES * requests, REFRESHES],
     ["a refresh every minute", requests, 1],
-    ["each linked record read by itself: no id filter", REFRESHES * (page + 1 + LINKED), REFRESHES],
-    ["each is open twice, `CACHE_TTL_MS=5000`", (REFRESHES * requests) / 2, REFRESHES],
-    ["subscriptions, their budget used up", LIVE_BUDGET, null],
-    ["subscriptions, nothing changes", 2 * QUIET_TICKS, null],
+    ["the server cannot filter by ids", REFRESHES * (page + 1 + LINKED), REFRESHES],
+    ["each dashboard is open in two tabs, with `CACHE_TTL_MS=5000`", (REFRESHES * requests) / 2, REFRESHES],
+    ["subscriptions, whose rate is at its maximum", LIVE_BUDGET, null],
+    ["subscriptions, while nothing changes", 2 * QUIET_TICKS, null],
     ["subscriptions, all runs have finished", 0, null],
   ];
   return table(
     [
       "100,000 dashboards",
-      "Upstream requests a minute and dashboard",
+      "Upstream requests per minute and dashboard",
       "Upstream requests a second",
       "Processes",
     ],

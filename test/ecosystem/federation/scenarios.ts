@@ -21,7 +21,7 @@ export const codesOf = ({ errors = [] }: Answer<unknown>): Record<string, unknow
 
 /** Tests that pass with every router. */
 export function routerTests(startRouter: StartRouter): void {
-  test("one query reaches the experiments of models, their builds, and the notes on both", async () => {
+  test("one query returns models, their experiments and builds, and notes on both", async () => {
     const { ask, calls } = await startGraph(startRouter, { models: MODELS });
     const answer = await ask(`{
       models { name stage trainedBy { uniqueName status notes models { name } buildJob { status notes commit } } }
@@ -70,7 +70,7 @@ export function routerTests(startRouter: StartRouter): void {
     ]);
   });
 
-  test("runs that another subgraph references by id resolve with the fields of their kinds", async () => {
+  test("runs referenced by id resolve with the fields of their kinds", async () => {
     const { ask, calls } = await startGraph(startRouter, {
       models: MODELS,
       pinned: ["Experiment:ada/mnist/42", "Job:ada/mnist/1", "BuildJob:ada/mnist/2", "Group:ada/mnist/1"],
@@ -119,7 +119,7 @@ export function routerTests(startRouter: StartRouter): void {
     ]);
   });
 
-  test("runs of every kind are found by the references that another subgraph has stored, without a request", async () => {
+  test("runs of every kind resolve by reference without an upstream request", async () => {
     const references = [
       "ada.mnist.experiments.42",
       "ada.mnist.jobs.1",
@@ -196,7 +196,7 @@ export function routerTests(startRouter: StartRouter): void {
     expect(calls()).toEqual(["GET users/", "GET users/"]);
   });
 
-  test("without a token the gateway's code is passed on, and other subgraphs respond", async () => {
+  test("without a token, the gateway's code is returned and other subgraphs respond", async () => {
     const { ask, calls } = await startGraph(startRouter, { models: MODELS });
     const answer = await ask("{ models { name } viewer { username } }", { user: null });
     expect(answer.data).toEqual({ models: [{ name: "digits" }, { name: "digits-small" }], viewer: null });
@@ -204,7 +204,7 @@ export function routerTests(startRouter: StartRouter): void {
     expect(calls()).toEqual([]);
   });
 
-  test("a name of a missing record is one null with the gateway's error", async () => {
+  test("a name of a missing record is null with the gateway's error", async () => {
     const { ask } = await startGraph(startRouter, {
       models: [...MODELS, ["lost", "archived", "ada.mnist.9999"], ["mistaken", "archived", "on my laptop"]],
     });
@@ -231,7 +231,7 @@ export function routerTests(startRouter: StartRouter): void {
     });
   });
 
-  test("a nullable link to a deleted run is one null with its code, and its siblings resolve", async () => {
+  test("a nullable link to a deleted run is null; its siblings resolve", async () => {
     const { ask } = await startGraph(startRouter, { pinned: ["Job:ada/mnist/999", "Job:ada/mnist/1"] });
     const answer = await ask("{ pinnedRuns { status notes } }");
     expect(answer.data).toEqual({
@@ -253,7 +253,7 @@ export function routerTests(startRouter: StartRouter): void {
     expect(errors).toHaveLength(2);
   });
 
-  test("a command is sent once, and its result has the fields of other subgraphs", async () => {
+  test("a mutation is sent once and returns fields of other subgraphs", async () => {
     const { ask, calls } = await startGraph(startRouter, { models: MODELS });
     const answer = await ask(`mutation {
       updateExperiment(id: "ada.mnist.42", input: { description: "Shipped" }) {
@@ -280,7 +280,7 @@ export function routerTests(startRouter: StartRouter): void {
     ]);
   });
 
-  test("renamed jobs coexist with the jobs of another subgraph, found by id and by name", async () => {
+  test("renamed jobs coexist with the jobs of another subgraph", async () => {
     const { ask } = await startGraph(startRouter, {
       env: { TYPE_NAMES: "Job=TrainingJob" },
       pinned: ["Job:ada/mnist/1"],
