@@ -1,7 +1,13 @@
-import { type GraphQLSchema, parse, validate } from "graphql";
-import { type Config, ConfigError, hasPage, readConfig, readTypeNames, warningsOf } from "./config.ts";
+import {
+  type Config,
+  ConfigError,
+  documentWarnings,
+  hasPage,
+  readConfig,
+  readTypeNames,
+  warningsOf,
+} from "./config.ts";
 import type { Demo } from "../demo/service.ts";
-import { tryTo } from "./errors.ts";
 import { printPlain, printSubgraph } from "./graphql/federation/subgraph.ts";
 import { schemaFor } from "./graphql/schema.ts";
 import { SEVERITIES } from "./observability/severity.ts";
@@ -45,19 +51,6 @@ function printed(read: (environment: NodeJS.ProcessEnv) => string): number {
     printIssues(error, true);
     return 1;
   }
-}
-
-const isValid = (document: string, schema: GraphQLSchema): boolean =>
-  tryTo(() => validate(schema, parse(document)).length === 0) ?? false;
-
-/** Warns of trusted documents that the schema refuses, as after an upgrade. The gateway starts with them, because others may be valid. */
-function documentWarnings({ TRUSTED_DOCUMENTS: trusted, TYPE_NAMES }: Config): string[] {
-  if (!trusted) return [];
-  const schema = schemaFor(TYPE_NAMES);
-  const [first, ...more] = [...trusted].filter(([, document]) => !isValid(document, schema));
-  if (!first) return [];
-  const count = `${more.length + 1} of ${trusted.size}`;
-  return [`TRUSTED_DOCUMENTS: ${count} documents do not match the schema, the first is ${first[0]}`];
 }
 
 /** Prints whether the gateway would start with the settings of the environment. Returns the exit code. */

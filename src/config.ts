@@ -3,9 +3,11 @@ import * as z from "zod";
 import { type FixedLimits, fixedLimitsFor } from "./config/fixed-limits.ts";
 import { readNames, suspiciousNames, type Environment } from "./config/names.ts";
 import { profileOf } from "./config/profile-file.ts";
+import { invalidHashes } from "./engine/documents/persisted.ts";
 import { systemCodeOf } from "./errors.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import type { Renames } from "./graphql/federation/rename.ts";
+import { schemaFor } from "./graphql/schema.ts";
 import {
   certificateFile,
   count,
@@ -121,6 +123,14 @@ export const warningsOf = (
     ...(isDoubled ? [`UPSTREAM_URL ends with ${base}, which the profile adds: omit it`] : []),
   ];
 };
+
+/** Warns of trusted documents that the schema rejects, as after an upgrade. The gateway starts, because the others can be run. */
+export function documentWarnings({ TRUSTED_DOCUMENTS: trusted, TYPE_NAMES }: Config): string[] {
+  const [first, ...more] = trusted ? invalidHashes(trusted, schemaFor(TYPE_NAMES)) : [];
+  if (!trusted || first === undefined) return [];
+  const count = `${more.length + 1} of ${trusted.size}`;
+  return [`TRUSTED_DOCUMENTS: ${count} documents do not match the schema, the first is ${first}`];
+}
 
 /** Reads `TYPE_NAMES` alone. Throws `ConfigError`. */
 export const readTypeNames = ({ TYPE_NAMES, TYPE_NAMES_FILE }: Environment): Renames =>

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { type GraphQLSchema, parse, validate } from "graphql";
 import { LRUCache } from "lru-cache";
 import * as z from "zod";
 import { tryTo } from "../../errors.ts";
@@ -20,6 +21,13 @@ const bare = (text: string) => text.replace(/^sha256:/, "");
 /** Parses a manifest. Returns undefined if it has neither format. */
 export const parseManifest = (text: string): TrustedDocuments | undefined =>
   tryTo(() => new Map(Manifest.parse(JSON.parse(text)).map(([id, document]) => [bare(id), document])));
+
+/** The hashes of the documents that have a syntax error or do not match the schema. */
+export const invalidHashes = (documents: TrustedDocuments, schema: GraphQLSchema): string[] =>
+  [...documents].flatMap(([id, document]) => {
+    const errors = tryTo(() => validate(schema, parse(document)));
+    return errors?.length === 0 ? [] : [id];
+  });
 
 export interface OperationParams {
   readonly query?: string | null | undefined;
