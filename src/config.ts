@@ -128,8 +128,8 @@ export const warningsOf = (
 export function documentWarnings({ TRUSTED_DOCUMENTS: trusted, TYPE_NAMES }: Config): string[] {
   const [first, ...more] = trusted ? invalidHashes(trusted, schemaFor(TYPE_NAMES)) : [];
   if (!trusted || first === undefined) return [];
-  const count = `${more.length + 1} of ${trusted.size}`;
-  return [`TRUSTED_DOCUMENTS: ${count} documents do not match the schema, the first is ${first}`];
+  const share = `${more.length + 1} of ${trusted.size}`;
+  return [`TRUSTED_DOCUMENTS: ${share} documents do not match the schema, the first is ${first}`];
 }
 
 /** Reads `TYPE_NAMES` alone. Throws `ConfigError`. */
