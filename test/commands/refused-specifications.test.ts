@@ -82,6 +82,30 @@ const TEXTS: readonly (readonly [kind: string, text: string, issue: string])[] =
   ["experiment", "run: ''", "expected the section `run` to be an object with keys, got another value"],
   ["experiment", "run: {}", "expected the section `run` to be an object with keys, got another value"],
   ["job", `${RUN}\ndeclarations: {a: 1}`, "expected no section `declarations` in kind: job, got one"],
+  ...[
+    ["a:\tb", 3],
+    ["a: b\t# c", 5],
+    ["a: [\tb]", 5],
+    ["a: |\t\n  b", 5],
+    ["a: b\n\t", 1, 4],
+  ].map(
+    ([text, column, line = 3]) =>
+      [
+        "experiment",
+        `${RUN}\n${text}`,
+        `expected YAML that the server can read, got a tab outside of quotes at line ${line}, column ${column}`,
+      ] as const,
+  ),
+  [
+    "experiment",
+    `${RUN}\nx: !!map [a]`,
+    "expected YAML that the server can read, got a tag at line 3, column 10",
+  ],
+  [
+    "group",
+    `${RUN}\nhptuning: {'${"a".repeat(1_023)}': 1}`,
+    "expected YAML that the server can read, got a key of more than 1024 characters at line 3, column 12",
+  ],
   ["group", RUN, "expected a section `hptuning`, got none"],
   ["group", `${RUN}\nhptuning:`, "expected a section `hptuning`, got none"],
 ];
@@ -104,6 +128,64 @@ test.each(TEXTS)(
     );
     expect(errorsOf(answer)).toMatchObject([
       { code: "BAD_USER_INPUT", message: `input.specificationText: ${issue}` },
+    ]);
+    expect(service.seen()).toEqual([]);
+  },
+);
+
+test("sends a specification with tabs in quotes, comments and blocks", async () => {
+  const service = await startAccepting();
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const text = `kind: job\n${RUN}\na: 'b\tc' #\td\ne: "f\tg"\nh: |\n  i\tj\n`;
+  await ask(
+    `mutation ($text: String!) { createJob(project: "ada.mnist", input: { specificationText: $text }) { __typename } }`,
+    { text },
+  );
+  expect(service.seen().map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ config: text }]);
+});
+
+test("refuses an object for a group whose keys the server cannot read", async () => {
+  const service = await startAccepting();
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const create = (key: string) =>
+    ask(
+      `mutation ($it: JSON!) { createGroup(project: "ada.mnist", input: { specification: $it }) { __typename } }`,
+      { it: { kind: "group", run: { cmd: "x" }, hptuning: { matrix: { [key]: { values: [1] } } } } },
+    );
+  expect(errorsOf(await create("\u007f".repeat(171)))).toMatchObject([
+    {
+      code: "BAD_USER_INPUT",
+      message: "input.specification: expected keys of at most 1024 characters, got 1028",
+    },
+  ]);
+  expect(service.seen()).toEqual([]);
+  await create("a".repeat(1_022));
+  expect(service.seen()).toHaveLength(1);
+});
+
+// Before Node.js 21 a long integer is a string.
+const isRounded = !("rawJSON" in JSON);
+
+test.each([...(isRounded ? ["a: 9007199254740993", "a: [-9007199254740993]"] : []), "~: 1", "a: |\n    b"])(
+  "refuses parameters beside %j, which it cannot send as the same value",
+  async (text) => {
+    const service = await startAccepting();
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const answer = await ask(
+      `mutation ($text: String!) {
+      createExperiment(project: "ada.mnist", input: {
+        specificationText: $text, parameters: [{ name: "lr", value: 1 }]
+      }) { __typename }
+    }`,
+      { text: `kind: experiment\n${RUN}\ndeclarations:\n  ${text}` },
+    );
+    expect(errorsOf(answer)).toMatchObject([
+      {
+        code: "BAD_USER_INPUT",
+        message: expect.stringContaining(
+          "because the parameters are sent as values, got",
+        ) as unknown as string,
+      },
     ]);
     expect(service.seen()).toEqual([]);
   },

@@ -87,11 +87,12 @@ const EXAMPLES: [number, number[], number[]][] = [
 ];
 
 describe.each([
-  ["a server with pages of any size", RELEASE_04, 40],
-  ["a server with pages of 50 rows", { UPSTREAM_PROFILE: SHORT_PAGES }, 15],
-] as const)("on %s", (_, env, longest) => {
+  ["a server with pages of any size", RELEASE_04, 40, Infinity],
+  ["a server with pages of 50 rows", { UPSTREAM_PROFILE: SHORT_PAGES }, 15, 50],
+  ["a server with pages of 50 rows, which its profile does not say", RELEASE_04, 15, 50],
+] as const)("on %s", (_, env, longest, most) => {
   test.each(Object.entries(WAYS))("%s have each row once", async (__, [query, variables, walk]) => {
-    const { state, pageIn } = await startShuffling([], env);
+    const { state, pageIn } = await startShuffling([], env, most);
     const read = (more: object) => pageIn(query, { ...variables, ...more });
     await fc.assert(
       fc.asyncProperty(

@@ -35,9 +35,13 @@ export function tiesOf(lengths: readonly number[]): Row[][] {
 
 /**
  * Starts a service that returns the rows of a tie in a new order for each request, as PostgreSQL does without a key that distinguishes
- * them.
+ * them. Its pages have at most `most` rows, whatever is requested.
  */
-export async function startShuffling(lengths: readonly number[], env: Record<string, string> = RELEASE_04) {
+export async function startShuffling(
+  lengths: readonly number[],
+  env: Record<string, string> = RELEASE_04,
+  most = Number.POSITIVE_INFINITY,
+) {
   const random = seeded(1);
   const state = { ties: tiesOf(lengths) };
   const shuffled = (rows: readonly Row[]) =>
@@ -49,7 +53,7 @@ export async function startShuffling(lengths: readonly number[], env: Record<str
   const service = await startFake((seen) =>
     seen.path.includes("/users/")
       ? { json: { username: "ada" } }
-      : pageOf(seen.path.includes("/bookmarks/") ? bookmarks() : state.ties.flatMap(shuffled), seen),
+      : pageOf(seen.path.includes("/bookmarks/") ? bookmarks() : state.ties.flatMap(shuffled), seen, most),
   );
   const { ask, url } = await startGateway({ upstream: service, env });
   const pageIn = async (query: string, variables: object): Promise<Listed> => {

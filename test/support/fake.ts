@@ -90,9 +90,13 @@ export const startRecords = (records: Record<string, unknown>) =>
   });
 
 /** The page of a list that a request selects with `limit` and `offset`. */
-export function pageOf(rows: readonly unknown[], { path }: Pick<Seen, "path">): FakeResponse {
+export function pageOf(
+  rows: readonly unknown[],
+  { path }: Pick<Seen, "path">,
+  most = Number.POSITIVE_INFINITY,
+): FakeResponse {
   const { searchParams } = new URL(path, "http://service");
   const offset = Number(searchParams.get("offset") ?? 0);
-  const results = rows.slice(offset, offset + Number(searchParams.get("limit") ?? 20));
+  const results = rows.slice(offset, offset + Math.min(most, Number(searchParams.get("limit") ?? 20)));
   return { json: { count: rows.length, next: null, results } };
 }

@@ -11,7 +11,7 @@ import { type Resource, toResource } from "../core/resource.ts";
 import { computedFrom, enumType, objectType } from "../core/builder.ts";
 import { keyOf } from "../core/ids.ts";
 import { Run } from "../core/refs.ts";
-import { isFinished, RunStatusEnum, statusOf } from "../types/status.ts";
+import { isFinished, type RunStatus, RunStatusEnum, statusOf } from "../types/status.ts";
 import type { Context, StreamContext } from "../core/context.ts";
 import { ownCopy } from "../../util/own-copy.ts";
 
@@ -67,10 +67,10 @@ export interface Update {
   readonly before: Shown | null;
 }
 
-/** The part of a record that is needed to compare it with the next one. */
-export type Shown = Pick<Partial<RunnableRecord>, "last_status">;
+/** The part of a record that the run's next event shows. Not the received status, which may be long and is counted for nobody. */
+export type Shown = RunStatus;
 
-export const shownOf = ({ last_status }: Partial<RunnableRecord>): Shown => ({ last_status });
+export const shownOf = ({ last_status }: Partial<RunnableRecord>): Shown => statusOf(last_status);
 
 export const RunUpdate = objectType<Update>("RunUpdate", "An event of a run.", (t) => ({
   reason: t.field(computedFrom(RunUpdateReason, "Why it was sent.", ({ reason }) => reason)),
@@ -84,7 +84,7 @@ export const RunUpdate = objectType<Update>("RunUpdate", "An event of a run.", (
   previousStatus: t.field({
     type: RunStatusEnum,
     description: "Status in the run's previous event; null in its first one.",
-    resolve: ({ before }) => before && statusOf(before.last_status),
+    resolve: ({ before }) => before,
   }),
 }));
 

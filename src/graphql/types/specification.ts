@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { InputError } from "../../errors.ts";
 import { isObject } from "../../rest/api/record.ts";
-import { MAX_TEXT_LENGTH, parseYaml } from "../../rest/api/run-config.ts";
+import { MAX_KEY_LENGTH, MAX_TEXT_LENGTH, parseYaml } from "../../rest/api/run-config.ts";
 import type { Context } from "../core/context.ts";
 import { quote } from "../core/ids.ts";
 
@@ -122,20 +122,30 @@ export const mergeParameters = (
 /** Prefix of a string that replaces a number. The prefix is random, so that no other string begins with it. */
 const EXPONENT_MARK = randomUUID();
 
+/** Escapes control characters, and the line breaks that only YAML has. */
+const escaped = (json: string): string =>
+  json.replace(
+    /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+
 /**
- * Writes JSON that YAML 1.1 parses as the same value. A number with an exponent needs a dot. Control characters, and the line breaks that
- * only YAML has, must be escaped.
+ * Writes JSON that YAML 1.1 parses as the same value. A number with an exponent needs a dot. Throws `InputError` for a key that is too long
+ * for the server.
  */
 export const yamlOf = (specification: object): string =>
-  JSON.stringify(specification, (_, value: unknown) =>
-    typeof value === "number" && /^-?\de/.test(`${value}`)
-      ? `${EXPONENT_MARK}${`${value}`.replace("e", ".0e")}`
-      : value,
-  )
-    .split(`"${EXPONENT_MARK}`)
-    .map((part, index) => (index === 0 ? part : part.replace('"', "")))
-    .join("")
-    .replace(
-      /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g,
-      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-    );
+  escaped(
+    JSON.stringify(specification, (key, value: unknown) => {
+      const { length } = escaped(JSON.stringify(key));
+      if (length > MAX_KEY_LENGTH)
+        throw new InputError(
+          `input.specification: expected keys of at most ${MAX_KEY_LENGTH} characters, got ${length}`,
+        );
+      return typeof value === "number" && /^-?\de/.test(`${value}`)
+        ? `${EXPONENT_MARK}${`${value}`.replace("e", ".0e")}`
+        : value;
+    })
+      .split(`"${EXPONENT_MARK}`)
+      .map((part, index) => (index === 0 ? part : part.replace('"', "")))
+      .join(""),
+  );

@@ -3,7 +3,7 @@ import type * as Yaml from "yaml";
 import { GatewayError } from "../../errors.ts";
 import { MAX_NESTING } from "./json-scan.ts";
 import { isDeeper } from "./parse-json.ts";
-import { type ByName, type Check, isObject, textOrObject } from "./record.ts";
+import { type ByName, type Check, isObject, rawJSON, textOrObject } from "./record.ts";
 import { integerOf } from "./reader.ts";
 
 const require = createRequire(import.meta.url);
@@ -82,15 +82,15 @@ export function* parseYaml(content: string) {
     throw new RangeError(`expected at most ${MAX_TEXT_LENGTH} characters, got ${content.length}`);
   // The memory is charged before the tokens exist, because many strings may be parsed concurrently.
   yield content.length * BYTES_PER_CHARACTER;
-  const root = yield* rootOf(content);
+  const { root, tabAt } = yield* rootOf(content);
   const value = resolve(root, content);
   if (!isObject(value))
     throw new TypeError(`expected an object in YAML, got ${value === null ? "nothing" : "another value"}`);
   if (isDeeper(value, MAX_NESTING)) throw new RangeError(`expected at most ${MAX_NESTING} levels, got more`);
   return {
     value,
-    firstAmbiguous: (key: string | null = null) => ambiguousIn(root, key),
-    firstUnsupported: () => unsupportedIn(root, content),
+    firstAmbiguous: (key: string | null = null) => ambiguousIn(root, key, content),
+    firstUnsupported: () => unsupportedIn(root, content, tabAt),
   };
 }
 
@@ -110,11 +110,18 @@ const FAILING = /^(?:=|<<|[-+]?0[bx]_+|\d{4}-\d\d?-\d\d?(?:[Tt\s].*)?)$/;
 /** Matches the names of anchors that PyYAML accepts. */
 const ANCHOR = /^[\w-]+$/;
 
-/** Describes the first part of a string that PyYAML, the parser of the upstream service, rejects or fails on; null if there is none. */
-function unsupportedIn(root: unknown, content: string): string | null {
-  const { isScalar, visit } = yaml();
+/** Maximum length of a key for PyYAML as written, with its quotes and escapes, in characters. */
+export const MAX_KEY_LENGTH = 1_024;
+
+/**
+ * Describes the first part of a string that PyYAML, the parser of the upstream service, rejects or fails on; null if there is none. `tabAt`
+ * is the offset of a tab between tokens.
+ */
+function unsupportedIn(root: unknown, content: string, tabAt: number | null): string | null {
+  const { isMap, isScalar, isSeq, visit } = yaml();
   const character = MISREAD_BY_PYYAML.exec(content);
   if (character) return `a control character or line separator at ${positionIn(content, character.index)}`;
+  if (tabAt !== null) return `a tab outside of quotes at ${positionIn(content, tabAt)}`;
   const anchors = new Set<string>();
   let found: string | null = null;
   const report = (what: string, { range }: Yaml.Node): symbol => {
@@ -125,8 +132,11 @@ function unsupportedIn(root: unknown, content: string): string | null {
   visit(root as Yaml.Node, {
     Node: (key, node) => {
       const isKey = key === "key";
-      const { tag, source = "", type, anchor } = node as Yaml.Scalar;
-      if (tag !== undefined && !/:(?:str|map|seq)$/.test(tag)) return report("a tag", node);
+      const { tag, source = "", type, anchor, range } = node as Yaml.Scalar;
+      const own = isMap(node) ? ":map" : isSeq(node) ? ":seq" : ":str";
+      if (tag !== undefined && !tag.endsWith(own)) return report("a tag", node);
+      if (isKey && range && range[1] - range[0] > MAX_KEY_LENGTH)
+        return report(`a key of more than ${MAX_KEY_LENGTH} characters`, node);
       if (anchor !== undefined && (anchors.has(anchor) || !ANCHOR.test(anchor)))
         return report(
           "an anchor that is not unique, or with other characters than letters, digits, - and _",
@@ -147,7 +157,10 @@ function unsupportedIn(root: unknown, content: string): string | null {
 const UNAMBIGUOUS =
   /^(?:-?(?:0|[1-9]\d*)|-?\d+\.\d+(?:[eE][-+]\d+)?|~|(?!(?:[yn]|yes|no|on|off)$)[A-Za-z_/][^]*|)$/i;
 
-function ambiguousIn(root: unknown, key: string | null): string | null {
+/** Matches the integers of `UNAMBIGUOUS`. */
+const INTEGER = /^-?\d+$/;
+
+function ambiguousIn(root: unknown, key: string | null, content: string): string | null {
   const { isMap, visit } = yaml();
   if (!isMap(root)) return null;
   const under = key === null ? root : root.get(key, true);
@@ -157,8 +170,19 @@ function ambiguousIn(root: unknown, key: string | null): string | null {
     Alias: () => {
       found ??= "an alias";
     },
-    Scalar: (_, { type, source = "" }) => {
-      if (type === "PLAIN" && !UNAMBIGUOUS.test(source)) found ??= source;
+    Scalar: (role, { type, value, source = "", range }) => {
+      if (type !== "PLAIN") {
+        // PyYAML ends a block without the line break that the string does not have.
+        const isBlock = type?.startsWith("BLOCK") ?? false;
+        if (isBlock && range?.[1] === content.length && !content.endsWith("\n"))
+          found ??= "a block that no line break ends";
+        return;
+      }
+      // Before Node.js 21, long integers are strings.
+      const isLong = !rawJSON && INTEGER.test(source) && !Number.isSafeInteger(Number(source));
+      if (isLong) found ??= `${source}, an integer beyond 2^53`;
+      if (!UNAMBIGUOUS.test(source)) found ??= source;
+      if (role === "key" && value === null) found ??= "a key that is null";
     },
   });
   return found;
@@ -176,15 +200,15 @@ const YAML_OPTIONS = {
 } as const;
 
 /** Parses YAML, in steps. Throws if the string is invalid, contains several documents, or expands too far by aliases. */
-function* rootOf(content: string): Steps<unknown> {
+function* rootOf(content: string): Steps<{ readonly root: unknown; readonly tabAt: number | null }> {
   const { Composer } = yaml();
-  const tokens = yield* tokensOf(content);
+  const { tokens, tabAt } = yield* tokensOf(content);
   const [document, ...others] = new Composer(YAML_OPTIONS).compose(tokens, true, content.length);
   if (!document || others.length > 0)
     throw new SyntaxError(`expected one document, got ${document ? "several" : "none"}`);
   const [error] = document.errors;
   if (error) throw invalidAt(content, error.pos[0], error.code);
-  return document.contents;
+  return { root: document.contents, tabAt };
 }
 
 /**
@@ -281,16 +305,34 @@ function sourcesOf(value: unknown, at: () => string): readonly ByName[] {
 /** Number of lexemes between two pauses, about a millisecond. */
 const LEXEME_STRIDE = 100;
 
+/** The first characters of lexemes in which PyYAML accepts tabs: comments and quoted strings. */
+const TABS_ALLOWED = /^[#"']/;
+
+/** Lexemes that are no part of the content. */
+const MARKERS = new Set(["\u0002", "\u0018", "\u001f"]);
+
 /**
- * Tokenizes YAML in steps and throws on the first error. Own code instead of the library's `parse`, which recurses to any depth: compiling
- * a regular expression at the end of the stack crashes the process.
+ * Tokenizes YAML in steps and throws on the first error. `tabAt` is the offset of the first tab where PyYAML accepts none. Own code instead
+ * of the library's `parse`, which recurses to any depth: compiling a regular expression at the end of the stack crashes the process.
  */
-function* tokensOf(content: string): Steps<readonly Yaml.CST.Token[]> {
-  const { Lexer, Parser } = yaml();
+function* tokensOf(
+  content: string,
+): Steps<{ readonly tokens: readonly Yaml.CST.Token[]; readonly tabAt: number | null }> {
+  const { CST, Lexer, Parser } = yaml();
   const parser = new Parser();
   const tokens: Yaml.CST.Token[] = [];
   let count = 0;
+  let [offset, tabAt]: [number, number | null] = [0, null];
+  /** Whether the next scalar is a block, in which tabs are characters. */
+  let isBlock = false;
+  let isScalar = false;
   for (const lexeme of new Lexer().lex(content)) {
+    const mayHaveTabs = isScalar ? isBlock : TABS_ALLOWED.test(lexeme);
+    if (!mayHaveTabs && tabAt === null && lexeme.includes("\t")) tabAt = offset + lexeme.indexOf("\t");
+    if (isScalar) isBlock = false;
+    else isBlock ||= CST.tokenType(lexeme) === "block-scalar-header";
+    isScalar = lexeme === CST.SCALAR;
+    if (!MARKERS.has(lexeme)) offset += lexeme.length;
     for (const token of parser.next(lexeme)) {
       if (token.type === "error") throw invalidAt(content, token.offset);
       tokens.push(token);
@@ -300,5 +342,5 @@ function* tokensOf(content: string): Steps<readonly Yaml.CST.Token[]> {
     if (++count % LEXEME_STRIDE === 0) yield;
   }
   tokens.push(...parser.end());
-  return tokens;
+  return { tokens, tabAt };
 }

@@ -2,9 +2,25 @@
 const MAX_LISTS = 100;
 const PAGE_SIZE_TTL_MS = 600_000;
 
+/** The smallest limit of pages that is plausible, in rows. */
+const MIN_PAGE_LIMIT = 20;
+
 /** The page sizes that were too large for lists of a caller, so that later reads of these lists begin with smaller pages. */
 export class LargePages {
   readonly #known = new Map<string, { readonly size: number; readonly until: number }>();
+  /** The sizes of pages that were shorter than requested, by the paths of their endpoints. */
+  readonly #limits = new Map<string, { readonly size: number; readonly until: number }>();
+
+  /** The maximum page size that the server's pages have shown; infinity if none was shorter than requested. */
+  limitOf(route: string): number {
+    const limit = this.#limits.get(route);
+    return limit && limit.until > Date.now() ? limit.size : Number.POSITIVE_INFINITY;
+  }
+
+  /** Records that the server limits its pages, although its profile does not say so. Very short pages have another reason. */
+  learnLimit(route: string, size: number): void {
+    if (size >= MIN_PAGE_LIMIT) this.#limits.set(route, { size, until: Date.now() + PAGE_SIZE_TTL_MS });
+  }
 
   /** The page size that was too large for a list: undefined if none was, infinity if the server's own page size was. */
   find(markOf: () => string): number | undefined {

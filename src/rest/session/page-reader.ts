@@ -73,8 +73,9 @@ export function readStep<At, Item>(
 ) {
   const { paging: usual } = session.server.profile;
   if (usual.by === "link") return stepByLink(session, list, position, usual);
-  const maxSize = Math.min(most, usual.maxSize ?? Number.POSITIVE_INFINITY);
-  const paging = Number.isFinite(most) ? { ...usual, maxSize } : usual;
+  const known = Math.min(most, session.largePages.limitOf(list.endpoint.path));
+  const maxSize = Math.min(known, usual.maxSize ?? Number.POSITIVE_INFINITY);
+  const paging = Number.isFinite(known) ? { ...usual, maxSize } : usual;
   const isBlock = list.areTiesSorted || (position.isNumbered && Number.isFinite(wanted));
   const step = isBlock && paging.size !== null ? stepInBlock : stepByOffset;
   return step(session, list, position, paging, Math.min(wanted, most));
@@ -291,10 +292,18 @@ async function stepInBlock<At, Item>(
     const isOver = last >= rows.length - 1;
     isCut =
       (start > 0 && areTied(rows[0], rows[from], sortedBy)) ||
-      (!isLast && !isOver && areTied(rows.at(-1), rows[last], sortedBy));
+      (!isLast && areTied(rows.at(-1), rows[last], sortedBy));
     // The server returned a shorter page than requested.
     const isShort = rows.length < length && !isLast;
-    if (isShort && (isCut || rest.length < count)) break;
+    if (isShort && (isCut || rest.length < count)) {
+      const { largePages } = session;
+      const { path } = list.endpoint;
+      largePages.learnLimit(path, rows.length);
+      const learned = largePages.limitOf(path);
+      if (learned < maxSize)
+        return stepInBlock(session, list, position, { ...paging, maxSize: learned }, wanted);
+      break;
+    }
     if (isCut) continue;
     // An earlier page that was read without a block may have shown other rows of the tie than the first ones.
     const before = new Set(isNumbered ? [] : position.shown?.ids);
