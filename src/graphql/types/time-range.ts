@@ -1,3 +1,4 @@
+import { GraphQLError } from "graphql";
 import { InputError } from "../../errors.ts";
 import { type Condition, isDay } from "../../rest/api/list-query.ts";
 import { builder } from "../core/builder.ts";
@@ -14,7 +15,7 @@ builder.scalarType("DateTimeOrDay", {
   serialize: (value) => value,
   parseValue: (value) => {
     if (typeof value === "string") return value;
-    throw new TypeError("DateTimeOrDay: expected text");
+    throw new GraphQLError("DateTimeOrDay: expected a string");
   },
 });
 
