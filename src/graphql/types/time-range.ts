@@ -1,4 +1,3 @@
-import { GraphQLError } from "graphql";
 import { InputError } from "../../errors.ts";
 import { type Condition, isDay } from "../../rest/api/list-query.ts";
 import { builder } from "../core/builder.ts";
@@ -8,16 +7,6 @@ import { quote } from "../core/ids.ts";
  * Ranges of times in filters. The filter language of servers has only days, which begin at midnight in the server's time zone. For a time
  * of day, the server narrows the list to whole days, and the gateway tests the rows.
  */
-
-builder.scalarType("DateTimeOrDay", {
-  description:
-    "A day such as `2026-03-01`, or a time with UTC offset such as `2026-03-01T12:30:00Z`, to the millisecond. A day begins at midnight in the time zone of the service, see `gateway.timeZone`.",
-  serialize: (value) => value,
-  parseValue: (value) => {
-    if (typeof value === "string") return value;
-    throw new GraphQLError("DateTimeOrDay: expected a string");
-  },
-});
 
 export const TimeRange = builder.inputType("TimeRange", {
   description:
