@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { setImmediate as tick } from "node:timers/promises";
+import { setImmediate as nextTick } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { experimentId, RUN_UPDATED, startLive } from "../support/live-service.ts";
@@ -130,7 +130,7 @@ test("disconnects clients whose complete messages wait and retain too much memor
   for (const [index, { socket }] of clients.entries()) {
     socket.send(ping);
     // A few messages arrive at a time, faster than they are read.
-    if (index % 3 === 2) await tick();
+    if (index % 3 === 2) await nextTick();
   }
   const codes = (await Promise.all(ends)).filter((end) => typeof end === "number");
   expect(new Set(codes)).toEqual(new Set([1_006]));

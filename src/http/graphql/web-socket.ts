@@ -9,7 +9,7 @@ import { RequestScope } from "../../callers/request-scope.ts";
 import { type JsonScan, scanJson } from "../../rest/api/json-scan.ts";
 import { openOperation } from "../operation.ts";
 import type { GatewayDependencies } from "../dependencies.ts";
-import { isAmong, type Origins } from "../request-target.ts";
+import { mayConnect } from "../request-target.ts";
 import type { Permit } from "../admission.ts";
 import { PATHS, pathOf } from "../paths.ts";
 import { refuse } from "../server.ts";
@@ -108,10 +108,7 @@ class Client extends WebSocket {
 
   #usePermit(permit: Permit): void {
     this.#permit = permit;
-    this.#waiting = this.#dependencies.responseWriter.openAccount(permit.caller, () => {
-      this.#queued = [];
-      this.terminate();
-    });
+    this.#waiting = this.#dependencies.responseWriter.openAccount(permit.caller, () => this.terminate());
   }
 
   /** Acquires a permit for the caller that `connection_init` names. Closes the connection if no permit is available. */
@@ -323,7 +320,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
       const kept = { headers, socket: request.socket };
       socket.on("error", () => socket.destroy());
       if (pathOf(request) !== PATHS.graphql) return refuse(socket, 404);
-      if (!isAllowed(headers.origin, headers.host, origins)) return refuse(socket, 403);
+      if (!mayConnect(headers.origin, headers.host, origins)) return refuse(socket, 403);
       const permit = admission.socket.tryAcquire(resolveIdentity(request).caller);
       if (permit instanceof GatewayError) return refuse(socket, statusOf(permit.code));
       socket.once("close", () => permit.release());
@@ -348,10 +345,3 @@ const leftBy = (leave: () => void) => ({
     throw new TypeError("expected results, which are not there yet");
   },
 });
-
-/**
- * Whether a page of this origin may connect. The gateway checks the origin itself, because browsers do not apply CORS to WebSockets. Other
- * clients send no origin. The scheme is not compared, because it is unknown behind a proxy.
- */
-const isAllowed = (origin: string | undefined, host: string | undefined, origins: Origins): boolean =>
-  origin === undefined || isAmong(origins, origin) || (URL.canParse(origin) && new URL(origin).host === host);
