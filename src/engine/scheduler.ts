@@ -1,5 +1,6 @@
 import type { Caller, CallerRegistry, PerCaller } from "../callers/callers.ts";
 import { CallerQueues, FairQueue } from "../callers/fair-queue.ts";
+import type { RequestScope } from "../callers/request-scope.ts";
 import { LinkedList } from "../util/linked-list.ts";
 
 /*
@@ -25,6 +26,12 @@ export function shouldYield(): boolean {
   sliceEnd = now + SLICE_MS;
   setImmediate(() => void (sliceEnd = null));
   return false;
+}
+
+/** Ends the current time slice. */
+function endSlice(): void {
+  shouldYield();
+  sliceEnd = Number.NEGATIVE_INFINITY;
 }
 
 type Task = () => void;
@@ -53,13 +60,19 @@ export function afterPendingIo(task: Task): void {
   });
 }
 
+/** Something that a caller's turn serves. */
+interface Served {
+  readonly priority: number;
+  serveNext(): void;
+}
+
 /**
  * Schedules the tasks of a gateway fairly over its callers, and over the task queues of each caller. Neither a long queue nor a caller with
  * many queues delays other callers.
  */
 export class Scheduler {
-  readonly #queues = new FairQueue<TaskQueue>(null);
-  readonly #callerQueues: CallerQueues<TaskQueue>;
+  readonly #queues = new FairQueue<Served>(null);
+  readonly #callerQueues: CallerQueues<Served>;
   /** The tasks of each caller that belong to no operation's queue: parsing responses, starting operations. */
   readonly #own: PerCaller<TaskQueue>;
   #isServing = false;
@@ -103,6 +116,30 @@ export class Scheduler {
     this.run(caller, advance);
   };
 
+  /**
+   * Resolves in a turn of the caller that ends its time slice, so that work which then follows in microtasks has its own tick. The caller
+   * is charged for the time until the next tick. If the request ends before its turn, resolves at once.
+   */
+  readonly ownTick = (scope: RequestScope): Promise<void> =>
+    new Promise((resolve) => {
+      const queue = this.callerQueueOf(scope.caller);
+      const leave = (): void => {
+        queue.remove(turn);
+        resolve();
+      };
+      const serveNext = (): void => {
+        scope.offEnd(leave);
+        queue.release();
+        endSlice();
+        const begun = performance.now();
+        resolve();
+        setImmediate(() => queue.charge(performance.now() - begun));
+      };
+      const turn = { priority: 1, serveNext };
+      queue.enqueue(turn);
+      scope.onEnd(leave);
+    });
+
   queueOf(caller: Caller): TaskQueue {
     return new TaskQueue(this, caller);
   }
@@ -112,7 +149,7 @@ export class Scheduler {
   }
 
   /** The fair queue of a caller's task queues. Schedules a slice. */
-  callerQueueOf(caller: Caller): FairQueue<TaskQueue> {
+  callerQueueOf(caller: Caller): FairQueue<Served> {
     if (!this.isWaiting()) this.#serveLater();
     return this.#callerQueues.of(caller);
   }
@@ -142,12 +179,12 @@ export class Scheduler {
 }
 
 /** The tasks of one request that wait for a time slice, first in, first out. */
-export class TaskQueue {
+export class TaskQueue implements Served {
   readonly priority = 1;
   readonly #scheduler: Scheduler;
   readonly #caller: Caller;
   /** The fair queue of the caller, in which this queue waits; null while no task waits. */
-  #callerQueue: FairQueue<TaskQueue> | null = null;
+  #callerQueue: FairQueue<Served> | null = null;
   #waiting = new LinkedList<Task>();
   #onEmpty: Task[] = [];
 

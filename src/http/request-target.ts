@@ -49,3 +49,10 @@ export const isOwnLocalPage = (origin: string, host: string | undefined): boolea
 
 export const isAmong = (origins: Origins, origin: string): boolean =>
   origins.some((each) => (typeof each === "string" ? each === origin : each.test(origin)));
+
+/**
+ * Whether a page of this origin may open a WebSocket. The gateway checks the origin itself, because browsers do not apply CORS to WebSockets. Other
+ * clients send no origin. The scheme is not compared, because it is unknown behind a proxy.
+ */
+export const mayConnect = (origin: string | undefined, host: string | undefined, origins: Origins): boolean =>
+  origin === undefined || isAmong(origins, origin) || (URL.canParse(origin) && new URL(origin).host === host);

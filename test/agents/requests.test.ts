@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { answerMessage } from "../../src/http/mcp/handler.ts";
 import { connectAgent, MCP_HEADERS, rpc } from "../support/agent.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -59,20 +58,6 @@ describe("a message", () => {
     const { answer } = await post(LIST, { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" });
     expect(answer).not.toMatchObject({ result: expect.anything() });
     expect((await post(LIST)).answer).toEqual(first.answer);
-  });
-
-  test("starts in its own tick of the event loop", async () => {
-    const ticks = new Set<number>();
-    let tick = 0;
-    const count = (): void => void (tick++ < 1_000 && setImmediate(count));
-    count();
-    const open = (): never => {
-      throw ticks.add(tick);
-    };
-    const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
-    const all = [1, 2, 3].map(() => answerMessage(message, MCP_HEADERS, open));
-    await Promise.allSettled(all);
-    expect(ticks.size).toBe(3);
   });
 
   test("with an overlong document is not read to its end", async () => {

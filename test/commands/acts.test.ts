@@ -47,20 +47,23 @@ describe("commands without a documented response accept and ignore", () => {
   });
 });
 
-test("a command answered with an HTML page has an unknown outcome", async () => {
-  const { ask, service } = await startBefore(() => html(200));
-  for (const command of silentCommands) {
-    const { selection } = addressOf(command);
-    const { errors } = await ask(`mutation { done: ${command.mutation} ${selection} }`);
-    expect(errors).toMatchObject([
-      {
-        message: "The service answered with an HTML page.",
-        extensions: { code: "UPSTREAM_BAD_RESPONSE", outcome: "unknown", upstream: { status: 200 } },
-      },
-    ]);
-  }
-  expect(service.inOrder()).toEqual(silentCommands.map((command) => callOf(command)));
-});
+test.each(["text/html", "Text/HTML; charset=utf-8"])(
+  "a command answered with %s has an unknown outcome",
+  async (type) => {
+    const { ask, service } = await startBefore(() => ({ ...html(200), headers: { "content-type": type } }));
+    for (const command of silentCommands) {
+      const { selection } = addressOf(command);
+      const { errors } = await ask(`mutation { done: ${command.mutation} ${selection} }`);
+      expect(errors).toMatchObject([
+        {
+          message: "The service answered with an HTML page.",
+          extensions: { code: "UPSTREAM_BAD_RESPONSE", outcome: "unknown", upstream: { status: 200 } },
+        },
+      ]);
+    }
+    expect(service.inOrder()).toEqual(silentCommands.map((command) => callOf(command)));
+  },
+);
 
 test("removing a missing bookmark succeeds unless the record itself is missing", async () => {
   const records: Readonly<Record<string, string>> = {

@@ -2,6 +2,7 @@ import { setImmediate as tick } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { MCP_HEADERS, rpc } from "../support/agent.ts";
 import { CallerRegistry } from "../../src/callers/callers.ts";
+import { RequestScope } from "../../src/callers/request-scope.ts";
 import { publicError } from "../../src/engine/errors.ts";
 import { afterPendingIo, Scheduler } from "../../src/engine/scheduler.ts";
 import { yieldToEventLoop } from "../../src/util/event-loop.ts";
@@ -139,6 +140,32 @@ test("each task waiting for the event loop continues in its own tick", async () 
   order.push("others");
   await Promise.all(waiting);
   expect(order).toEqual(["first", "others", "second"]);
+});
+
+test("each request that needs its own tick has one, callers by turns", async () => {
+  const callers = new CallerRegistry();
+  const scheduler = new Scheduler(callers);
+  const order: string[] = [];
+  const begin = (name: string, by: string) => {
+    const identity = { caller: callers.of(by, "127.0.0.1"), requestId: name, trace: null };
+    const scope = new RequestScope(identity, Infinity);
+    const own = scheduler.ownTick(scope).then(() => void order.push(scope.ended ?? name));
+    return { scope, own };
+  };
+  const all = ["first", "second", "third"].map((name) => begin(name, "many"));
+  all.push(begin("light", "few"));
+  all[1]?.scope.end("disconnected");
+  const count = async (): Promise<void> => {
+    for (let ticks = 0; ticks < 20; ticks++) {
+      await tick();
+      order.push("tick");
+    }
+  };
+  const ticks = count();
+  await Promise.all(all.map(({ own }) => own));
+  await ticks;
+  const taken = order.join(" ").replaceAll(/(?: tick)+/g, " |");
+  expect(taken).toBe("disconnected first | light | third |");
 });
 
 test("microtasks of a task run before the next task of a slice", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failure, outcomeOf } from "../support/errors.ts";
+import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { listIn } from "../support/listed.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject, startRows } from "./rows.ts";
@@ -102,3 +102,14 @@ test("a row without its time is an error", async () => {
   const message = "A row of the service's list lacks `created_at`.";
   expect(outcomeOf(answer).errors).toEqual([failure("project.jobs", "UPSTREAM_BAD_RESPONSE", message)]);
 });
+
+test.each([1, true, {}, ["2026-03-01"]])(
+  "a time in a variable that is %j is the caller's error",
+  async (from) => {
+    const { ask, calls } = await startRows([]);
+    const list = `query ($from: DateTimeOrDay!) ${inProject("jobs(filter: { createdAt: { from: $from } }) { totalCount }")}`;
+    const message = 'Variable "$from" got invalid value; DateTimeOrDay: expected a string';
+    expect(errorsOf(await ask(list, { from }))).toEqual([{ message, code: "BAD_USER_INPUT" }]);
+    expect(calls()).toEqual([]);
+  },
+);

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { setImmediate as nextTick } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { experimentId, RUN_UPDATED, startLive } from "../support/live-service.ts";
@@ -118,6 +119,23 @@ test("disconnects a client whose unfinished message's fragments retain too much 
     for (let sent = 0; sent < 1_000; sent++) socket.pong("x".repeat(125));
   }
   expect(await closed).toBe(1_006);
+});
+
+test("disconnects clients whose complete messages wait and retain too much memory", async () => {
+  const { url } = await startLive([], { env: { MAX_WAITING_BYTES: "300000" } });
+  const clients = await Promise.all(Array.from({ length: 60 }, () => openSocket({ url }, { token: null })));
+  const ping = paddedMessage({ type: "ping" }, 60_000);
+  stopwatchRuns();
+  const ends = clients.map(({ socket, closed }) => Promise.race([closed, once(socket, "message")]));
+  for (const [index, { socket }] of clients.entries()) {
+    socket.send(ping);
+    // A few messages arrive at a time, faster than they are read.
+    if (index % 3 === 2) await nextTick();
+  }
+  const codes = (await Promise.all(ends)).filter((end) => typeof end === "number");
+  expect(new Set(codes)).toEqual(new Set([1_006]));
+  expect(codes.length).toBeGreaterThan(20);
+  expect(codes.length).toBeLessThan(60);
 });
 
 test("reads simultaneous messages of many clients in time slices", async () => {

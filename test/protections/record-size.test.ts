@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { pathIn, startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { RELEASE_04, startGateway } from "../support/gateway.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 import { longestShareOf, timesOf } from "../support/ticks.ts";
 
@@ -233,4 +233,21 @@ describe("divides into time slices the work for", () => {
     await ask(text, ids);
     expect(await longestShareOf(() => ask(text, ids))).toBeLessThan(0.5);
   });
+});
+
+test("a specification is measured once for all commands that have it", async () => {
+  const { ask } = await startGateway({
+    upstream: await startFake(() => ({ json: { id: 1 } })),
+    env: RELEASE_04,
+  });
+  const create = `createJob(project: "a.b", input: { specification: $it }) { job { id } }`;
+  const it = { kind: "job", run: { cmd: "x" }, lists: listsOf(20_000) };
+  const send = (count: number) => () =>
+    ask(
+      `mutation ($it: JSON!) { ${upTo(count)
+        .map((at) => `c${at}: ${create}`)
+        .join(" ")} }`,
+      { it },
+    );
+  expect(await timesOf(send(1), send(50))).toBeLessThan(4);
 });

@@ -12,6 +12,16 @@ builder.scalarType("DateTime", {
   extensions: { isPassThrough: (value) => typeof value === "string" } satisfies ScalarExtensions,
 });
 
+builder.scalarType("DateTimeOrDay", {
+  description:
+    "A day such as `2026-03-01`, or a time with UTC offset such as `2026-03-01T12:30:00Z`, to the millisecond. A day begins at midnight in the time zone of the service, see `gateway.timeZone`.",
+  serialize: (value) => value,
+  parseValue: (value) => {
+    if (typeof value === "string") return value;
+    throw new GraphQLError("DateTimeOrDay: expected a string");
+  },
+});
+
 function checkNesting(value: unknown): unknown {
   if (!isDeeper(value, MAX_NESTING)) return value;
   throw new GraphQLError(`JSON: expected at most ${MAX_NESTING} levels of nesting, got more`);

@@ -42,7 +42,7 @@ export async function specificationOf(
   const unsupported = read?.firstUnsupported() ?? null;
   if (unsupported !== null) throw refused(`expected YAML that the server can read, got ${unsupported}`);
   // The parser has already checked the length of a string.
-  const size = read ? 0 : JSON.stringify(parsed).length;
+  const size = read ? 0 : lengthOf(parsed);
   if (size > MAX_TEXT_LENGTH)
     throw refused(`expected at most ${MAX_TEXT_LENGTH} characters of JSON, got ${size}`);
   /** Throws if the YAML has values, below `key` or anywhere, that the server may parse differently. */
@@ -52,6 +52,16 @@ export async function specificationOf(
       throw refused(`expected plain numbers and quoted strings, because ${cause}, got ${quote(scalar)}`);
   };
   return { parsed, written: text ?? parsed, requireUnambiguous };
+}
+
+/** Lengths of specifications. Many fields of an operation may have the same variable. */
+const lengths = new WeakMap<object, number>();
+
+/** The length of a specification in JSON. */
+function lengthOf(specification: object): number {
+  const length = lengths.get(specification) ?? JSON.stringify(specification).length;
+  lengths.set(specification, length);
+  return length;
 }
 
 /** The sections that a specification must have, by its kind: at least one of `oneOf`, all of `required`, and none of `refused`. */

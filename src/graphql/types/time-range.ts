@@ -8,16 +8,6 @@ import { quote } from "../core/ids.ts";
  * of day, the server narrows the list to whole days, and the gateway tests the rows.
  */
 
-builder.scalarType("DateTimeOrDay", {
-  description:
-    "A day such as `2026-03-01`, or a time with UTC offset such as `2026-03-01T12:30:00Z`, to the millisecond. A day begins at midnight in the time zone of the service, see `gateway.timeZone`.",
-  serialize: (value) => value,
-  parseValue: (value) => {
-    if (typeof value === "string") return value;
-    throw new TypeError("DateTimeOrDay: expected text");
-  },
-});
-
 export const TimeRange = builder.inputType("TimeRange", {
   description:
     "A range of times. The server filters by days. A time of day requires a scan of the days around it (see `ListScan`), unless it is the beginning of a day in `gateway.timeZone`.",

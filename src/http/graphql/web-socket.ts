@@ -9,7 +9,7 @@ import { RequestScope } from "../../callers/request-scope.ts";
 import { type JsonScan, scanJson } from "../../rest/api/json-scan.ts";
 import { openOperation } from "../operation.ts";
 import type { GatewayDependencies } from "../dependencies.ts";
-import { isAmong, type Origins } from "../request-target.ts";
+import { mayConnect } from "../request-target.ts";
 import type { Permit } from "../admission.ts";
 import { PATHS, pathOf } from "../paths.ts";
 import { refuse } from "../server.ts";
@@ -78,8 +78,8 @@ class Client extends WebSocket {
   #unread = 0;
   /** Bytes that were received since the last message. */
   #received = 0;
-  /** Messages that wait for a time slice. */
-  #queued = 0;
+  /** Messages that wait for a time slice, and the bytes in which they were received. */
+  #queued: { readonly args: readonly unknown[]; readonly bytes: number }[] = [];
   #waiting!: ReturnType<GatewayDependencies["responseWriter"]["openAccount"]>;
   #cancelTimeout = () => {};
   /** Number of subscriptions and unanswered subscribe messages. */
@@ -97,6 +97,7 @@ class Client extends WebSocket {
       if (length >= MIN_COUNTED_BYTES) this.#addReceived(length);
     });
     this.once("close", () => {
+      this.#queued = [];
       this.#cancelIdle();
       this.#cancelTimeout();
       this.#permit.release();
@@ -121,7 +122,7 @@ class Client extends WebSocket {
     }
     this.#waiting.close();
     this.#usePermit(permit);
-    this.#waiting.count(this.#unread + this.#received);
+    this.#waiting.count(this.#queued.reduce((sum, { bytes }) => sum + bytes, this.#unread + this.#received));
     this.#becomeIdle();
     return true;
   }
@@ -151,27 +152,30 @@ class Client extends WebSocket {
   /** Pauses reading from the client while too much is unanswered or unread, or a message waits for a time slice; otherwise resumes it. */
   #controlFlow(): void {
     const isFull = this.#unanswered > MAX_UNANSWERED_SUBSCRIBES || this.#unread > MAX_UNREAD_BYTES;
-    if (isFull || this.#queued > 0) this.pause();
+    if (isFull || this.#queued.length > 0) this.pause();
     else this.resume();
   }
 
-  /** Passes a message on in a time slice of the caller, because parsing a long message takes 20 ms. */
+  /** Passes a message on in a time slice of the caller, because parsing a long message takes 20 ms. Its bytes count until then. */
   override emit(event: string | symbol, ...args: unknown[]): boolean {
     if (event !== "message") return super.emit(event, ...args);
-    this.#addReceived(-this.#received);
+    const bytes = this.#received;
+    this.#received = 0;
     // Safe, as above: a message is a buffer.
     const message = args[0] as Buffer;
     if (message.length > MAX_SHORT_MESSAGE_BYTES && !message.includes('"subscribe"')) {
       this.close(BAD_REQUEST, `Expected at most ${MAX_SHORT_MESSAGE_BYTES} bytes, or a subscribe message`);
       return true;
     }
-    this.#queued++;
+    this.#queued.push({ args, bytes });
     this.#dependencies.scheduler.run(this.#permit.caller, () => {
-      this.#queued--;
-      if (this.readyState === this.OPEN) super.emit(event, ...args);
+      const next = this.#queued.shift();
+      if (!next) return;
+      this.#waiting.count(-next.bytes);
+      if (this.readyState === this.OPEN) super.emit(event, ...next.args);
       this.#controlFlow();
     });
-    if (this.#queued > 0) this.#controlFlow();
+    if (this.#queued.length > 0) this.#controlFlow();
     return true;
   }
 
@@ -316,7 +320,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
       const kept = { headers, socket: request.socket };
       socket.on("error", () => socket.destroy());
       if (pathOf(request) !== PATHS.graphql) return refuse(socket, 404);
-      if (!isAllowed(headers.origin, headers.host, origins)) return refuse(socket, 403);
+      if (!mayConnect(headers.origin, headers.host, origins)) return refuse(socket, 403);
       const permit = admission.socket.tryAcquire(resolveIdentity(request).caller);
       if (permit instanceof GatewayError) return refuse(socket, statusOf(permit.code));
       socket.once("close", () => permit.release());
@@ -341,10 +345,3 @@ const leftBy = (leave: () => void) => ({
     throw new TypeError("expected results, which are not there yet");
   },
 });
-
-/**
- * Whether a page of this origin may connect. The gateway checks the origin itself, because browsers do not apply CORS to WebSockets. Other
- * clients send no origin. The scheme is not compared, because it is unknown behind a proxy.
- */
-const isAllowed = (origin: string | undefined, host: string | undefined, origins: Origins): boolean =>
-  origin === undefined || isAmong(origins, origin) || (URL.canParse(origin) && new URL(origin).host === host);

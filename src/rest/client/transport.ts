@@ -131,7 +131,7 @@ type Done = (
 
 /** Whether a response is declared to be HTML, as sign-in pages and errors of proxies are. */
 export const isHtml = ({ contentType }: ResponseHead): boolean =>
-  contentType?.startsWith("text/html") ?? false;
+  contentType?.toLowerCase().startsWith("text/html") ?? false;
 
 /** Collects a response, and settles once, whichever of its methods undici calls. */
 class ResponseHandler {
