@@ -35,23 +35,25 @@ export const fragmentsOf = ({ definitions }: DocumentNode): Fragments =>
     ),
   );
 
-/** The nodes at the root of an operation. The nodes of a fragment count once, because a second spread adds the same fields. */
-export function rootNodesOf(
-  { selectionSet }: OperationDefinitionNode,
+/** The selection set of a node or, for a spread, of its fragment. */
+const selectionSetOf = (node: SelectionNode, fragments: Fragments): SelectionSetNode | undefined =>
+  (node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node)?.selectionSet;
+
+/**
+ * The nodes that an operation or field selects, including the nodes of fragments. The nodes of a fragment count once, because a second
+ * spread adds the same fields.
+ */
+export function selectedNodes(
+  { selectionSet }: OperationDefinitionNode | FieldNode,
   fragments: Fragments,
 ): SelectionNode[] {
   const nodes: SelectionNode[] = [];
-  const seen = new Set<SelectionSetNode>();
-  const collect = (set: SelectionSetNode): void => {
-    if (seen.has(set)) return;
-    seen.add(set);
-    for (const node of set.selections) {
+  const sets = new Set([selectionSet]);
+  for (const set of sets)
+    for (const node of set?.selections ?? []) {
       nodes.push(node);
-      const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      if (node.kind !== Kind.FIELD && fragment?.selectionSet) collect(fragment.selectionSet);
+      if (node.kind !== Kind.FIELD) sets.add(selectionSetOf(node, fragments));
     }
-  };
-  collect(selectionSet);
   return nodes;
 }
 
@@ -124,8 +126,7 @@ function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: Op
     for (const node of set.selections) {
       if (node.kind === Kind.FRAGMENT_SPREAD) fragmentNames.add(node.name.value);
       if (node.kind === Kind.FIELD) count(node);
-      const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      const below = depthOf(fragment?.selectionSet);
+      const below = depthOf(selectionSetOf(node, fragments));
       if (node.kind !== Kind.FIELD) depth = Math.max(depth, below);
       else if (node.name.value !== "__schema") depth = Math.max(depth, below + 1);
     }
@@ -165,9 +166,9 @@ function checkRoot(
   { mutationFields }: OperationLimits,
 ): void {
   const { operation: type } = operation;
-  const nodes = rootNodesOf(operation, fragments);
+  const nodes = selectedNodes(operation, fragments);
   // The specification of September 2025 has this rule. Without it, the validation of graphql-js 16 would throw on such a document.
-  if (type === "subscription" && nodes.some(isConditional))
+  if (type === "subscription" && nodes.some((node) => hasDirective(node, "skip", "include")))
     throw new GraphQLError("Expected no @skip or @include at the root of a subscription.", {
       nodes: operation,
       extensions: { code: "GRAPHQL_VALIDATION_FAILED" },
@@ -185,11 +186,8 @@ function checkRoot(
   }
 }
 
-const isConditional = ({ directives = [] }: SelectionNode): boolean =>
-  directives.some(({ name }) => name.value === "skip" || name.value === "include");
-
-const isDeferred = ({ directives = [] }: SelectionNode): boolean =>
-  directives.some(({ name }) => name.value === "defer");
+const hasDirective = ({ directives = [] }: SelectionNode, ...names: readonly string[]): boolean =>
+  directives.some(({ name }) => names.includes(name.value));
 
 /** The sizes of operations whose size depends on no variable. */
 const sizes = new WeakMap<OperationDefinitionNode, number>();
@@ -226,7 +224,7 @@ export function sizeOfSelection(
       }
       const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
       if (fragment && appliesTo(schema, fragment.typeCondition?.name.value, type))
-        size += sizeOfSet(fragment.selectionSet, type) + (isDeferred(node) ? 1 : 0);
+        size += sizeOfSet(fragment.selectionSet, type) + (hasDirective(node, "defer") ? 1 : 0);
     }
     byType.set(type, size);
     return size;

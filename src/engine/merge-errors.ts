@@ -1,7 +1,7 @@
 import { GraphQLError, type GraphQLSchema, Kind } from "graphql";
 import { GatewayError, withoutStack } from "../errors.ts";
 import type { FieldExtensions } from "./field-extensions.ts";
-import { rootNodesOf } from "./limits.ts";
+import { selectedNodes } from "./limits.ts";
 import type { Plan } from "./plan/plan.ts";
 
 type Path = NonNullable<GraphQLError["path"]>;
@@ -18,7 +18,7 @@ interface Group {
 export function separateNames(schema: GraphQLSchema, { operation, fragments }: Plan): ReadonlySet<string> {
   const fields = schema.getRootType(operation.operation)?.getFields();
   return new Set(
-    rootNodesOf(operation, fragments).flatMap((node) => {
+    selectedNodes(operation, fragments).flatMap((node) => {
       if (node.kind !== Kind.FIELD) return [];
       const { errorsStaySeparate }: FieldExtensions = fields?.[node.name.value]?.extensions ?? {};
       return errorsStaySeparate ? [(node.alias ?? node.name).value] : [];

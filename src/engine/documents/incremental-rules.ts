@@ -12,7 +12,7 @@ import {
   type ValidationRule,
   visit,
 } from "graphql";
-import { fragmentsOf, rootNodesOf } from "../limits.ts";
+import { fragmentsOf, selectedNodes } from "../limits.ts";
 import { textOf } from "./parse.ts";
 
 /** Whether a directive never has an effect. */
@@ -32,7 +32,7 @@ export const incrementalRule: ValidationRule = (context) => {
   return {
     OperationDefinition(operation) {
       const fragments = fragmentsOf(context.getDocument());
-      if (operation.operation === "mutation" && rootNodesOf(operation, fragments).some(isIncremental))
+      if (operation.operation === "mutation" && selectedNodes(operation, fragments).some(isIncremental))
         report(
           "Expected no @defer or @stream at the root of a mutation, only in what it returns.",
           operation,
