@@ -117,21 +117,15 @@ const effectOf = (description: string): string =>
 
 /** Names of the fields that have a secret among their arguments or in an input object. */
 function secretFieldsOf(schema: GraphQLSchema): string[] {
-  const isSecret = (
-    { extensions, type }: GraphQLArgument | GraphQLInputField,
-    within: readonly object[],
-  ): boolean => {
+  // The recursion ends, because no input type contains itself.
+  const isSecret = ({ extensions, type }: GraphQLArgument | GraphQLInputField): boolean => {
     const named = getNamedType(type);
-    return (
-      (extensions as InputExtensions).isSecret === true ||
-      (isInputObjectType(named) &&
-        !within.includes(named) &&
-        Object.values(named.getFields()).some((each) => isSecret(each, [...within, named])))
-    );
+    const fields = isInputObjectType(named) ? Object.values(named.getFields()) : [];
+    return (extensions as InputExtensions).isSecret === true || fields.some(isSecret);
   };
   const objects = Object.values(schema.getTypeMap()).filter(isObjectType);
   const fields = objects.flatMap((type) => Object.values(type.getFields()));
-  return fields.filter(({ args }) => args.some((each) => isSecret(each, []))).map(({ name }) => name);
+  return fields.filter(({ args }) => args.some(isSecret)).map(({ name }) => name);
 }
 
 /** Renders the page. It refers to its files by relative paths, because a proxy may serve the gateway under a path prefix. */
