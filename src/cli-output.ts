@@ -2,7 +2,7 @@ import { type Config, ConfigError, hasPage, readConfig, readTypeNames, warningsO
 import type { Demo } from "../demo/service.ts";
 import { printPlain, printSubgraph } from "./graphql/federation/subgraph.ts";
 import { schemaFor } from "./graphql/schema.ts";
-import { SEVERITIES } from "./observability/severity.ts";
+import { SEVERITIES } from "./observability/log.ts";
 
 const LEVELS = { info: 30, warn: 40, fatal: 60 };
 
