@@ -1,17 +1,11 @@
-/** The settings on which some fixed limits depend. */
-type Given = Readonly<
-  Record<"UPSTREAM_TIMEOUT_MS" | "UPSTREAM_CONNECTIONS" | "MAX_OPERATIONS" | "MAX_SUBSCRIPTIONS", number>
->;
-
 export type FixedLimits = ReturnType<typeof fixedLimitsFor>;
 
 /** Limits without a setting. Only tests replace them, to reach a limit with little work. */
-export const fixedLimitsFor = ({
-  UPSTREAM_TIMEOUT_MS,
-  UPSTREAM_CONNECTIONS,
-  MAX_OPERATIONS,
-  MAX_SUBSCRIPTIONS,
-}: Given) => ({
+export const fixedLimitsFor = (
+  settings: Readonly<
+    Record<"UPSTREAM_TIMEOUT_MS" | "UPSTREAM_CONNECTIONS" | "MAX_OPERATIONS" | "MAX_SUBSCRIPTIONS", number>
+  >,
+) => ({
   /**
    * Maximum time in which a caller must read 64 kB. A reader that is slower than an old phone network would occupy memory that others need.
    */
@@ -62,14 +56,14 @@ export const fixedLimitsFor = ({
   /** Maximum bytes of responses that wait for slow readers and of incomplete request bodies. They are outside the heap. */
   MAX_WAITING_BYTES: 64_000_000,
   /** Maximum time until the headers of a response arrive. The rest of the timeout is left for the body. */
-  UPSTREAM_HEADERS_TIMEOUT_MS: Math.ceil((UPSTREAM_TIMEOUT_MS * 2) / 3),
+  UPSTREAM_HEADERS_TIMEOUT_MS: Math.ceil((settings.UPSTREAM_TIMEOUT_MS * 2) / 3),
   /** Maximum number of upstream requests that wait. A service that responds in 50 ms serves this many in 2 s. */
-  UPSTREAM_QUEUE: 40 * UPSTREAM_CONNECTIONS,
+  UPSTREAM_QUEUE: 40 * settings.UPSTREAM_CONNECTIONS,
   /**
    * Maximum connections, except WebSockets. Each operation and each subscription has one, and 2,000 more may be idle or send the head of a
    * request, which takes up to 30 kB.
    */
-  MAX_CONNECTIONS: MAX_OPERATIONS + MAX_SUBSCRIPTIONS + 2_000,
+  MAX_CONNECTIONS: settings.MAX_OPERATIONS + settings.MAX_SUBSCRIPTIONS + 2_000,
   /** Maximum subscriptions of one token: a tenth of all, so at least ten callers share them. */
-  MAX_SUBSCRIPTIONS_PER_TOKEN: Math.ceil(MAX_SUBSCRIPTIONS / 10),
+  MAX_SUBSCRIPTIONS_PER_TOKEN: Math.ceil(settings.MAX_SUBSCRIPTIONS / 10),
 });

@@ -52,10 +52,14 @@ class Load {
  * complete.
  */
 const shownOf = (
-  { attempts, round }: { readonly attempts: readonly object[]; readonly round: number },
+  {
+    attempts,
+    round,
+    waitedFor,
+  }: Pick<Load, "round" | "waitedFor"> & { readonly attempts: readonly object[] },
   { method, path }: { readonly method: string; readonly path: string },
   startMs: number,
-  { waitedMs, waitedFor }: { readonly waitedMs: number; readonly waitedFor: WaitReason | null },
+  waitedMs: number,
 ) => ({
   method,
   template: path,
@@ -147,10 +151,7 @@ function replay({ events }: OperationTrace, began: number) {
     else if (what.kind === "sent") {
       // The load may have joined a request of another operation. If that operation has ended, the request is sent for this one.
       load.served = "request";
-      const shown = shownOf(load, what, at - began, {
-        waitedMs: at - load.waitsSince,
-        waitedFor: load.waitedFor,
-      });
+      const shown = shownOf(load, what, at - began, at - load.waitsSince);
       load.sentAt = at;
       load.attempts.push(shown);
       attempts.push({ load, shown });

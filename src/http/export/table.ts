@@ -246,13 +246,7 @@ export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): Row
     };
     return begin().catch(leaveOut);
   }
-  return async () => ({
-    columns,
-    runsPerRead: 1,
-    readsAtOnce: ROWS_AT_ONCE,
-    read,
-    end: leftOut.end,
-  });
+  return async () => ({ columns, runsPerRead: 1, readsAtOnce: ROWS_AT_ONCE, read, end: leftOut.end });
 }
 
 /** Maximum runs that are loaded together. `share`: the share of a scope's upstream requests that they may use. */
