@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { BlockList, isIP, isIPv6 } from "node:net";
+import { specifiedScalarTypes } from "graphql";
 import * as z from "zod";
 import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
 import { tryTo } from "../errors.ts";
@@ -61,16 +62,7 @@ export function parseTypeNames(text: string, context: z.RefinementCtx): Record<s
 }
 
 /** Root types and built-in scalars keep their names. */
-const FIXED_TYPE_NAMES = new Set([
-  "Query",
-  "Mutation",
-  "Subscription",
-  "ID",
-  "String",
-  "Int",
-  "Float",
-  "Boolean",
-]);
+const FIXED_TYPE_NAMES = new Set(["Query", "Mutation", "Subscription", ...specifiedScalarTypes.map(String)]);
 
 function renameIssuesOf(renames: Renames): string[] {
   const words = wordsOf(schema, renames);
@@ -182,6 +174,4 @@ export const certificateFile = pemFile("expected certificates in PEM", (pem) => 
   const [, first = "", ...others] = pem.split(BEGIN_CERTIFICATE);
   return [first, ...others].map((rest) => new X509Certificate(BEGIN_CERTIFICATE + rest));
 });
-export const keyFile = pemFile("expected a private key in PEM without a passphrase", (pem) =>
-  createPrivateKey(pem),
-);
+export const keyFile = pemFile("expected a private key in PEM without a passphrase", createPrivateKey);
