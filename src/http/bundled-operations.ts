@@ -30,6 +30,13 @@ export const shippedOperations = (rename: Rename) =>
 
 const readText = (file: string): string => readFileSync(new URL(file, OPERATIONS_FOLDER), "utf8");
 
+/** A description without the sentences that match an expression. */
+export const withoutSentences = (description: string, expression: RegExp): string =>
+  description
+    .split(/(?<=[.?!]) +/)
+    .filter((sentence) => !expression.test(sentence))
+    .join(" ");
+
 /** The comment before an operation, as one line. */
 export function commentOf({ loc }: OperationDefinitionNode): string {
   const lines: string[] = [];

@@ -17,10 +17,13 @@ import { lazy } from "../lazy.ts";
 import type { GatewayDependencies } from "../dependencies.ts";
 import { PATHS, pathOf } from "../paths.ts";
 import { sendText } from "../text-response.ts";
-import { pageOperations, signInOperation } from "../bundled-operations.ts";
+import { pageOperations, signInOperation, withoutSentences } from "../bundled-operations.ts";
 
 /** Mutations that delete, or change permissions of other users. */
 const DESTRUCTIVE = /^(?:delete|activateUser|grantSuperuser|revokeSuperuser)/;
+
+/** Matches sentences of descriptions that say when a mutation can be sent, not what it does. */
+const CONDITIONS = /^(?:Repeating|Requires) /;
 
 /**
  * The page contains a token, so it runs only its own scripts, connects to no other origin and cannot be framed. Inline
@@ -69,7 +72,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     destructive: Object.fromEntries(
       Object.values(schema.getMutationType()?.getFields() ?? {})
         .filter(({ name }) => DESTRUCTIVE.test(name))
-        .map(({ name, description }) => [name, effectOf(description ?? "")]),
+        .map(({ name, description }) => [name, withoutSentences(description ?? "", CONDITIONS)]),
     ),
     secretFields: secretFieldsOf(schema),
     isExplainable,
@@ -107,13 +110,6 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     return true;
   };
 }
-
-/** The effect of a mutation, from its description: all sentences except the ones that say when it can be sent. */
-const effectOf = (description: string): string =>
-  description
-    .split(/(?<=\.)\s/)
-    .filter((sentence) => !/^(?:Repeating|Requires) /.test(sentence))
-    .join(" ");
 
 /** Names of the fields that have a secret among their arguments or in an input object. */
 function secretFieldsOf(schema: GraphQLSchema): string[] {
