@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { mostSimilar } from "../engine/similar-names.ts";
+import { suggestionList } from "graphql/jsutils/suggestionList.js";
 import { systemCodeOf } from "../errors.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -34,8 +34,11 @@ export function readNames(environment: Environment, settings: readonly string[])
       if (issue) issues.push(`${name}: expected a file with ${setting}, ${issue}`);
       else files.set(setting, name);
       values[setting] ??= text;
-    } else if (OURS.test(name) && !SERVICE_LINK.test(name))
-      issues.push(`${name}: unknown setting; ${hintFor(name, settings)}see docs/settings.md`);
+    } else if (OURS.test(name) && !SERVICE_LINK.test(name)) {
+      const [nearest] = suggestionList(name.toUpperCase(), settings);
+      const hint = nearest === undefined ? "" : `did you mean ${nearest}? Or `;
+      issues.push(`${name}: unknown setting; ${hint}see docs/settings.md`);
+    }
   }
   return { values, files, issues };
 }
@@ -59,7 +62,7 @@ export const suspiciousNames = (environment: Environment, settings: readonly str
 const MIN_SUSPICIOUS_LENGTH = 6;
 
 /**
- * Whether two names are equal, or differ by one character, or by two neighbours that are swapped. `mostSimilar` would match variables of many
+ * Whether two names are equal, or differ by one character, or by two neighbours that are swapped. `suggestionList` would match variables of many
  * other programs.
  */
 function isOneEditAway(left: string, right: string): boolean {
@@ -73,12 +76,6 @@ function isOneEditAway(left: string, right: string): boolean {
   const [here, there] = [left.slice(start, leftEnd), right.slice(start, rightEnd)];
   if (here.length <= 1 && there.length <= 1) return true;
   return here.length === 2 && here === `${there[1]}${there[0]}` && there.length === 2;
-}
-
-/** Suggests the setting with the most similar name, if one is similar. Names are not secret. */
-function hintFor(name: string, settings: readonly string[]): string {
-  const nearest = mostSimilar(name.toUpperCase(), settings);
-  return nearest === null ? "" : `did you mean ${nearest}? Or `;
 }
 
 /** Returns the content of a file without its final newline, or an issue. */
