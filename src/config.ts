@@ -109,10 +109,7 @@ export function readConfig(environment: Environment): Config {
 }
 
 /** Warnings about settings that are valid but probably not what was meant, one line each. None of them contains a value. */
-export const warningsOf = (
-  environment: Environment,
-  { UPSTREAM_URL, UPSTREAM_PROFILE }: Config,
-): string[] => {
+export const warningsOf = (environment: Environment, { UPSTREAM_URL, UPSTREAM_PROFILE }: Config) => {
   const { basePath } = UPSTREAM_PROFILE ?? builtInProfile("document");
   const base = basePath.replace(/\/$/, "");
   const isDoubled = base !== "" && UPSTREAM_URL?.pathname.replace(/\/$/, "").endsWith(base);

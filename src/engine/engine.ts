@@ -1,6 +1,5 @@
 import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
 import { CancelledError } from "../errors.ts";
-import type { MemoryReservation } from "../callers/memory-budget.ts";
 import type { RequestScope } from "../callers/request-scope.ts";
 import { ownCopy } from "../util/own-copy.ts";
 import {
@@ -177,12 +176,7 @@ export function createEngine(settings: EngineSettings) {
    * Charges the memory of a plan to its caller. For a cached document, charges its actual size if that is above `SHARED_BYTES`. For any
    * other, charges an upper bound for the plan, plus `besides` bytes.
    */
-  const chargePlan = (
-    scope: RequestScope,
-    plan: Plan,
-    known: PreparedDocument | null,
-    besides = 0,
-  ): MemoryReservation | null =>
+  const chargePlan = (scope: RequestScope, plan: Plan, known: PreparedDocument | null, besides = 0) =>
     known
       ? memoryBudget.charge(scope, known.bytes(), SHARED_BYTES)
       : memoryBudget.charge(scope, besides + sizeOfSelection(schema, plan, null) * PLANNED_FIELD_BYTES);

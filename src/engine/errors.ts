@@ -12,14 +12,14 @@ import {
 } from "../errors.ts";
 import { locationsOf } from "./documents/parse.ts";
 
-/** Receives an unexpected error and the path of the field that failed with it. */
-export type OnUnexpected = (error: unknown, path: GraphQLError["path"]) => void;
-
 /**
  * Converts any error to the error that callers see. It is the only place that does so. Errors of unknown classes are masked in every
  * NODE_ENV, because their message, stack and cause can name hosts and paths.
  */
-export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQLError {
+export function publicError(
+  error: unknown,
+  onUnexpected: (error: unknown, path: GraphQLError["path"]) => void,
+): GraphQLError {
   const located = error instanceof GraphQLError ? error : null;
   const cause = located ? located.originalError : error;
   const outcome = located?.extensions["outcome"] === "unknown" ? { outcome: "unknown" } : {};
@@ -105,11 +105,7 @@ function isOfGraphQL(cause: unknown): boolean {
   return cause == null || (cause instanceof GraphQLError && isOfGraphQL(cause.originalError));
 }
 
-function at(
-  original: GraphQLError | null,
-  message: string,
-  extensions: GraphQLErrorExtensions,
-): GraphQLError {
+function at(original: GraphQLError | null, message: string, extensions: GraphQLErrorExtensions) {
   const error = withoutStack(
     () => new GraphQLError(withoutMiddle(message), { path: original?.path ?? null, extensions }),
   );
@@ -196,10 +192,7 @@ const DRY_RUN_CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
  * Removes the data from the result of a dry run, and the errors that made-up records may have caused. If the operation sent no requests,
  * it read no such records, and all errors remain.
  */
-export function withoutData(
-  { errors = [], ...result }: ExecutionResult,
-  hasRequests: boolean,
-): ExecutionResult {
+export function withoutData({ errors = [], ...result }: ExecutionResult, hasRequests: boolean) {
   if (!("data" in result)) return { errors };
   const kept = errors.filter(({ extensions }) => !hasRequests || DRY_RUN_CODES.has(extensions["code"]));
   return { data: null, ...(kept.length > 0 && { errors: kept }) };

@@ -43,10 +43,7 @@ const selectionSetOf = (node: SelectionNode, fragments: Fragments): SelectionSet
  * The nodes that an operation or field selects, including the nodes of fragments. The nodes of a fragment count once, because a second
  * spread adds the same fields.
  */
-export function selectedNodes(
-  { selectionSet }: OperationDefinitionNode | FieldNode,
-  fragments: Fragments,
-): SelectionNode[] {
+export function selectedNodes({ selectionSet }: OperationDefinitionNode | FieldNode, fragments: Fragments) {
   const nodes: SelectionNode[] = [];
   const sets = new Set([selectionSet]);
   for (const set of sets)
@@ -57,11 +54,7 @@ export function selectedNodes(
   return nodes;
 }
 
-export function appliesTo(
-  schema: GraphQLSchema,
-  condition: string | undefined,
-  type: GraphQLObjectType,
-): boolean {
+export function appliesTo(schema: GraphQLSchema, condition: string | undefined, type: GraphQLObjectType) {
   if (!condition || condition === type.name) return true;
   const wider = schema.getType(condition);
   return isAbstractType(wider) && schema.isSubType(wider, type);

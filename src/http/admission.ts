@@ -1,5 +1,6 @@
 import type { Caller, CallerRegistry, ExceededLimit, Quota, QuotaLimits } from "../callers/callers.ts";
 import type { Config } from "../config.ts";
+import type { Client } from "../rest/client/client.ts";
 import { OVERLOADED, GatewayError } from "../errors.ts";
 import type { RequestScope } from "../callers/request-scope.ts";
 import { type Link, LinkedList } from "../util/linked-list.ts";
@@ -10,11 +11,7 @@ const OPERATION_KIND = "operations under way";
  * Creates the admission limits. `shedLoad` returns true, and counts the rejection, when the upstream queue has no room for another operation
  * of this caller.
  */
-export function createAdmission(
-  config: Config,
-  callers: CallerRegistry,
-  shedLoad: (caller: Caller) => boolean,
-) {
+export function createAdmission(config: Config, callers: CallerRegistry, shedLoad: Client["shedLoad"]) {
   const { MAX_OPERATIONS: all, MAX_UNVERIFIED_MUTATIONS: mutations } = config;
   // Unverified callers may use all permits that others do not need, because the permits of unverified callers can be preempted.
   const operations = {

@@ -48,10 +48,7 @@ export type Identifiable = Pick<IncomingMessage, "headers" | "socket">;
  * that is not a trusted proxy. A proxy that names no address is itself the client. An IPv6 address is reduced to its network (64 bits),
  * because one client usually has all addresses of its network.
  */
-export function clientAddress(
-  { headers, socket }: Identifiable,
-  isTrusted: Config["TRUSTED_PROXIES"],
-): string {
+export function clientAddress({ headers, socket }: Identifiable, isTrusted: Config["TRUSTED_PROXIES"]) {
   let address = plain(socket.remoteAddress ?? "");
   if (!isTrusted?.(address, 0)) return networkOf(address);
   const named = namedBy(headers).toReversed();

@@ -52,11 +52,8 @@ class Load {
  * complete.
  */
 const shownOf = (
-  {
-    attempts,
-    round,
-    waitedFor,
-  }: Pick<Load, "round" | "waitedFor"> & { readonly attempts: readonly object[] },
+  { round, waitedFor }: Pick<Load, "round" | "waitedFor">,
+  attempt: number,
   { method, path }: { readonly method: string; readonly path: string },
   startMs: number,
   waitedMs: number,
@@ -64,7 +61,7 @@ const shownOf = (
   method,
   template: path,
   /** Number of the attempt. A number above 1 means a retry. */
-  attempt: attempts.length + 1,
+  attempt,
   status: null as number | null,
   error: null as string | null,
   /** One more than the number of consecutive requests on which this request depended. */
@@ -151,7 +148,7 @@ function replay({ events }: OperationTrace, began: number) {
     else if (what.kind === "sent") {
       // The load may have joined a request of another operation. If that operation has ended, the request is sent for this one.
       load.served = "request";
-      const shown = shownOf(load, what, at - began, at - load.waitsSince);
+      const shown = shownOf(load, load.attempts.length + 1, what, at - began, at - load.waitsSince);
       load.sentAt = at;
       load.attempts.push(shown);
       attempts.push({ load, shown });
@@ -173,11 +170,7 @@ const roundsOf = (attempts: readonly { readonly shown: Shown }[]): number =>
  * Returns a function that reports how a result was obtained: `extensions.explain` if the caller requested it, and `extensions.stale` if a
  * stale response was used. It returns null if there is neither. `began` is by `performance.now()`.
  */
-export function explainer(
-  operationTrace: OperationTrace,
-  began: number,
-  isRequested: boolean,
-): () => object | null {
+export function explainer(operationTrace: OperationTrace, began: number, isRequested: boolean) {
   /** Number of requests before the initial result. */
   let atOnce: number | null = null;
   return () => {

@@ -52,7 +52,7 @@ export function createLog(level: string): { readonly log: Log; readonly close: (
 }
 
 /** The level of a line: pino's number, and the name that log collectors expect. */
-const levelOf = (label: string, level: number): object => ({
+const levelOf = (label: string, level: number) => ({
   level,
   severity: SEVERITIES[label] ?? "DEFAULT",
 });

@@ -90,8 +90,7 @@ function createNamedCounts(
 
   return {
     /** The counts of names that the gateway chooses. They are few, and are never evicted. */
-    fixed: (first: string, second: string): Counts =>
-      all.get(`${first}\n${second}`) ?? add(first, second, Infinity),
+    fixed: (first: string, second: string) => all.get(`${first}\n${second}`) ?? add(first, second, Infinity),
     /**
      * The counts of a pair of names that a caller chose; null if the pair is not counted separately. New names are added only if
      * `isTrusted` is set.

@@ -161,12 +161,8 @@ export function createDocuments({
       // If a document defines types, only this rule runs: other rules would compare unknown types with the defined types by edit distance,
       // which takes quadratic time.
       const isExecutable = document.definitions.every(isExecutableDefinitionNode);
-      const errors = validate(
-        schema,
-        document,
-        isExecutable ? rulesFor(text) : [ExecutableDefinitionsRule],
-        options,
-      );
+      const applied = isExecutable ? rulesFor(text) : [ExecutableDefinitionsRule];
+      const errors = validate(schema, document, applied, options);
       if (errors.length > 0)
         throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));
       // Some clients send a different document each time. Such documents must not evict documents that are sent again.

@@ -109,9 +109,8 @@ export function createIncrementalDirectives(
   const stream = schema.getDirective("stream");
 
   const valuesOf = (directive: typeof defer, node: SelectionNode) => {
-    const values =
-      directive && node.directives?.length ? getDirectiveValues(directive, node, variables) : null;
-    return values?.["if"] === false ? null : (values ?? null);
+    const values = directive && node.directives?.length && getDirectiveValues(directive, node, variables);
+    return values && values["if"] !== false ? values : null;
   };
 
   // Lists in fragments that are spread several times are not streamed: if the fragment is deferred twice at the same path, its list would

@@ -27,14 +27,7 @@ import { INTROSPECTION } from "../limits.ts";
 import { collectFields, type CollectSettings, selectedBelow, setsOf, withoutSpread } from "./collect.ts";
 import { passThroughOf, completerOf } from "./complete.ts";
 import { NO_ARGS } from "./execute.ts";
-import type {
-  Compilation,
-  DeferredFragment,
-  PlainField,
-  PlannedField,
-  Selection,
-  ResultSlots,
-} from "./types.ts";
+import type { Compilation, DeferredFragment, PlannedField, Selection, ResultSlots } from "./types.ts";
 
 interface CompileSettings extends CollectSettings {
   /** Receives the heap size of each compiled selection, in bytes. */
@@ -161,10 +154,7 @@ function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
 }
 
 /** The plain form of a field that returns a key of the object or its record unchanged; null for other fields. */
-function plainFieldOf(
-  type: GraphQLObjectType,
-  { name, key, keyBytes, isNullable }: PlannedField,
-): PlainField | null {
+function plainFieldOf(type: GraphQLObjectType, { name, key, keyBytes, isNullable }: PlannedField) {
   const definition = type.getFields()[name];
   const { property } = extensionsOf(type, name);
   const leaf = definition && getNullableType(definition.type);

@@ -28,11 +28,7 @@ import type {
 } from "./types.ts";
 
 /** Creates the function that completes values of a type, nullable or not. It is called only with values that are not null. */
-export function completerOf(
-  compilation: Compilation,
-  type: GraphQLOutputType,
-  field: CompletedField,
-): Complete {
+export function completerOf(compilation: Compilation, type: GraphQLOutputType, field: CompletedField) {
   const present = getNullableType(type);
   const isNullable = present === type;
   if (isLeafType(present)) return completeLeaf(present);

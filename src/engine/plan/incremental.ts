@@ -59,12 +59,7 @@ export function deliverIncrementally(
   let count = 0;
 
   /** Processes a list in time slices. The work may append to the list. */
-  const inSlices = <Each>(
-    all: readonly Each[],
-    work: (each: Each) => void,
-    onDone: () => void,
-    from = 0,
-  ): void => {
+  const inSlices = <Each>(all: readonly Each[], work: (each: Each) => void, onDone: () => void, from = 0) => {
     for (let index = from; index < all.length; index++) {
       if (index > from && shouldYield()) return meter.queue(() => inSlices(all, work, onDone, index));
       // Safe: the index is within the list.
@@ -108,9 +103,7 @@ export function deliverIncrementally(
     });
   };
 
-  const openExecution = (
-    onEnd: (errors: GraphQLError[], parts: readonly WaitingPart[]) => void,
-  ): ExecutionContext => {
+  const openExecution = (onEnd: (errors: GraphQLError[], parts: readonly WaitingPart[]) => void) => {
     const execution: ExecutionContext = {
       ...first,
       errors: [],

@@ -1,4 +1,4 @@
-import type { FieldNode, GraphQLError, GraphQLObjectType, GraphQLSchema, SelectionSetNode } from "graphql";
+import type { FieldNode, GraphQLError, GraphQLObjectType, SelectionSetNode } from "graphql";
 import type {
   TracedContext,
   Prefetch,
@@ -7,7 +7,7 @@ import type {
   Variables,
 } from "../field-extensions.ts";
 import type { Meter } from "../meter.ts";
-import type { IncrementalDirectives } from "./collect.ts";
+import type { CollectSettings } from "./collect.ts";
 
 /** A compiled selection on one object type at one position of a document. */
 export interface Selection {
@@ -157,10 +157,7 @@ export interface CompletedField extends Pick<ValuePosition, "coordinate" | "node
 }
 
 /** The compiled selections of a plan. Each selection is compiled on first use. */
-export interface Compilation {
-  readonly schema: GraphQLSchema;
-  /** The directives of the parts that are delivered incrementally; null if the whole result is delivered at once. */
-  readonly deferral: IncrementalDirectives | null;
+export interface Compilation extends Pick<CollectSettings, "schema" | "deferral"> {
   /** Compiles selection sets on a type, once for each `key` of the type. */
   readonly compiled: (type: GraphQLObjectType, key: object, sets: readonly SelectionSetNode[]) => Selection;
   readonly selectionOf: (type: GraphQLObjectType, nodes: readonly FieldNode[]) => Selection;

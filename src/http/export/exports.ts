@@ -108,10 +108,7 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
   };
 }
 
-async function* bytesOf(
-  begin: string,
-  chunks: AsyncGenerator<string>,
-): AsyncGenerator<Uint8Array, undefined> {
+async function* bytesOf(begin: string, chunks: AsyncGenerator<string>) {
   if (begin !== "") yield Buffer.from(begin);
   for await (const chunk of chunks) yield Buffer.from(chunk);
 }

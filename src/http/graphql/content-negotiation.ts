@@ -58,8 +58,7 @@ export function streamFormFor(accept: string | undefined): StreamForm | null {
 /** Apollo's protocol of subscriptions over HTTP, version 1.0: events as parts of a multipart response. */
 const SUBSCRIPTION_SPEC = /;subscriptionspec="?1\.0"?(?:;|$)/;
 
-const isOfEvents = (range: string): boolean =>
-  range.startsWith("multipart/mixed") && SUBSCRIPTION_SPEC.test(range);
+const isOfEvents = (range: string) => range.startsWith("multipart/mixed") && SUBSCRIPTION_SPEC.test(range);
 
 /** The format in which a caller accepts the events of subscriptions; null if the caller accepts none. */
 export function eventFormFor(accept: string | undefined): StreamForm["type"] | null {

@@ -110,5 +110,4 @@ export function checkParams(
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
-const typeOf = (value: unknown): string =>
-  value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+const typeOf = (value: unknown) => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);

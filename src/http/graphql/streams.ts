@@ -171,12 +171,7 @@ function withHeartbeats(messages: Messages, clock: Clock): Messages {
  * time slices, so that an event with many subscribers does not block the event loop, and so that readers which disconnect between two
  * slices release their messages.
  */
-function withBackpressure(
-  source: Messages,
-  count: CountBuffered,
-  inSlice: RunInSlice,
-  onEncoded = (): void => {},
-) {
+function withBackpressure(source: Messages, count: CountBuffered, inSlice: RunInSlice, onEncoded = () => {}) {
   let isEncoded = false;
   const endEncoding = (): void => {
     if (!isEncoded) onEncoded();
@@ -218,11 +213,7 @@ function withBackpressure(
  * The bytes of a stream until the stream is ended. Ignores an error after the end. This is not a generator, because a generator that waits
  * for the next event keeps the last event in memory.
  */
-function bytesOf(
-  body: Response["body"],
-  isEnded: () => boolean,
-  onTaken: (bytes: number) => void,
-): AsyncIterableIterator<Uint8Array> {
+function bytesOf(body: Response["body"], isEnded: () => boolean, onTaken: (bytes: number) => void) {
   const source = isEnded() ? undefined : body?.[Symbol.asyncIterator]();
   let taken = 0;
   const iterator: AsyncIterableIterator<Uint8Array> = {

@@ -12,10 +12,7 @@ import { fragmentsOf, selectedNodes } from "../../engine/limits.ts";
  * Rewrites an error message so that it begins with the argument of the tool (`project: expected …`) instead of the argument of the field
  * (`id: expected …`). An argument that is not a variable of the document keeps its name. Messages about variables name the argument as well.
  */
-export function withToolArgument(
-  error: GraphQLFormattedError,
-  document: DocumentNode,
-): GraphQLFormattedError {
+export function withToolArgument(error: GraphQLFormattedError, document: DocumentNode) {
   const { path = [] } = error;
   const message = withoutVariable(error.message);
   if (message !== error.message) return { ...error, message };

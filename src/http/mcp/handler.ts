@@ -175,11 +175,7 @@ function protocolHeaders({ accept, ...headers }: IncomingHttpHeaders) {
  * Answers one message with a new server, without a session and without a stream. The message is of the protocol revision 2026-07-28 or of an
  * earlier one.
  */
-export async function answerMessage(
-  message: object,
-  headers: IncomingHttpHeaders,
-  open: () => Server,
-): Promise<Response> {
+export async function answerMessage(message: object, headers: IncomingHttpHeaders, open: () => Server) {
   // The SDK takes some milliseconds for a message, so each message has its own tick.
   await yieldToEventLoop();
   const request = new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
