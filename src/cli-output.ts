@@ -62,7 +62,7 @@ export const printSchema = (option: string): number => {
 /** Wildcard addresses. A browser on this machine can open 127.0.0.1 instead. */
 const ALL_ADDRESSES = new Set(["0.0.0.0", "::"]);
 
-/** Prints where the gateway listens, and with the demo how to sign in. */
+/** Prints where the gateway listens and, with the demo, how to sign in. */
 export function welcome(config: Config, port: number, demo: Pick<Demo, "users"> | null): void {
   const host = ALL_ADDRESSES.has(config.HOST) ? "127.0.0.1" : config.HOST;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}/graphql`;

@@ -55,7 +55,7 @@ async function start(): Promise<number> {
     const { execve } = process as { readonly execve?: (file: string, args: readonly string[]) => never };
     execve?.call(process, process.execPath, args);
   }
-  // The flags that can still be changed. It is too late for the size of the young generation.
+  // Skips the first two flags, which have no effect once the process has started.
   for (const changed of NODE_FLAGS.slice(2)) setFlagsFromString(changed);
   await import("./main.ts");
   return 0;

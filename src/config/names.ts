@@ -5,8 +5,8 @@ import { systemCodeOf } from "../errors.ts";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Matches names of the gateway's settings, including settings that were removed in 0.3. A misspelt setting could leave the gateway
- * unprotected, or without its upstream service.
+ * Matches names of the gateway's settings, including settings that were removed in 0.3. An unknown name that matches is an error, because a
+ * misspelt setting could leave the gateway unprotected, or without its upstream service.
  */
 const OURS =
   /^(?:UPSTREAM|MAX|LIVE|TRUSTED)_|^(?:APQ|RELOAD_INTERVAL_MS|WORKERS|READ_TIMEOUT_MS|(?:DOCUMENT_)?CACHE_BYTES|REDIS_(?:URL|URL_FILE|CA_FILE|PREFIX|TIMEOUT_MS|SHARED_READS))$/i;
@@ -58,12 +58,12 @@ export const suspiciousNames = (environment: Environment, settings: readonly str
     return meant ? [`${name} is not a setting and has no effect; did you mean ${meant}?`] : [];
   });
 
-/** Shorter names resemble too many others, such as `PORTS`. */
+/** Minimum length of a suspicious name. Shorter names, such as `PORTS`, resemble settings by chance. */
 const MIN_SUSPICIOUS_LENGTH = 6;
 
 /**
- * Whether two names are equal, or differ by one character, or by two neighbours that are swapped. `suggestionList` would match variables of many
- * other programs.
+ * Whether two names are equal, or differ by one character, or by two swapped neighbours. `suggestionList` would match variables of many other
+ * programs.
  */
 function isOneEditAway(left: string, right: string): boolean {
   let start = 0;

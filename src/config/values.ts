@@ -150,7 +150,7 @@ export function parseHeaders(text: string, context: z.RefinementCtx): Readonly<R
 export function parseProxy(text: string, context: z.RefinementCtx): URL {
   const url = tryTo(() => new URL(text));
   const isPlain = url?.protocol === "http:" && url.pathname === "/" && url.search + url.hash === "";
-  // Percent-encoding must be valid, and decode to UTF-8.
+  // The percent-encoding of user and password must be valid UTF-8.
   if (url && isPlain && tryTo(() => decodeURIComponent(url.username + url.password)) !== undefined)
     return url;
   return refuse(

@@ -68,8 +68,8 @@ export interface OperationLimits {
 }
 
 /*
- * Validation compares fields with the same response name in pairs, with their arguments and selections, and compares fragments in pairs as
- * well. graphql-js aborts it after 100 ms. With the limits below it takes at most 20 ms.
+ * Validation compares each pair of fields with the same response name, including their arguments and selections, and each pair of
+ * fragments. graphql-js limits the number of comparisons, but only to about 100 ms. With the limits below, validation takes at most 20 ms.
  */
 
 /** Maximum fields with the same response name that have arguments or selections. */
@@ -109,11 +109,11 @@ function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: Op
     repeats.set(key, (repeats.get(key) ?? 0) + 1);
   };
 
-  /** Walks each selection once: nested spreads can grow exponentially. */
+  /** The depth of a selection set. Walks each set once, because nested spreads can grow exponentially. */
   const depthOf = (set: SelectionSetNode | undefined): number => {
     const known = set ? depths.get(set) : 0;
     if (!set || known !== undefined) return known ?? 0;
-    // A fragment that contains itself is reported by validation.
+    // Ends the recursion for a fragment that contains itself, which validation rejects.
     depths.set(set, 0);
     let depth = 0;
     for (const node of set.selections) {
@@ -188,9 +188,9 @@ const sizes = new WeakMap<OperationDefinitionNode, number>();
 /**
  * Counts the fields that an operation selects with its fragments expanded, each multiplied by the length of the list arguments above the
  * field. A fragment with `@defer` counts as one more field. Fields with `@skip` or `@include` are counted, and so are fields of
- * introspection. The lengths of upstream lists are unknown and are not considered. With `variables: null` it counts the fields of the plan,
- * for all possible types. Own code: cost packages (graphql-cost-analysis, graphql-armor-cost-limit) walk a fragment again at each spread,
- * which is exactly the attack.
+ * introspection. The lengths of upstream lists are unknown and are not considered. With `variables: null`, the fields of the plan are
+ * counted, for all possible types. Own code: cost packages (graphql-cost-analysis, graphql-armor-cost-limit) walk a fragment again at each
+ * spread, which takes exponential time for nested spreads.
  */
 export function sizeOfSelection(
   schema: GraphQLSchema,
@@ -201,7 +201,7 @@ export function sizeOfSelection(
   if (known != null) return known;
   let isFixed = true;
 
-  /** Memoized by selection and type, because nested spreads can grow exponentially. */
+  /** The sizes of selections by type. Memoized, because nested spreads can grow exponentially. */
   const counted = new Map<SelectionSetNode, Map<GraphQLObjectType, number>>();
 
   const sizeOfSet = (set: SelectionSetNode, type: GraphQLObjectType): number => {
@@ -242,7 +242,7 @@ export function sizeOfSelection(
     // Safe: the declaration of the field sets these extensions.
     const { itemsOf: name } = field.extensions as FieldExtensions;
     const value = variables && node.arguments?.find((argument) => argument.name.value === name)?.value;
-    // The factor is at least one, because zero times the infinite size of a recursive fragment would be NaN.
+    // The factor is at least one, because zero times an infinite size would be NaN. Nested spreads can make a size infinite.
     return value ? Math.max(1, lengthOf(value)) : null;
   };
 

@@ -10,7 +10,7 @@ interface Group {
   readonly first: GraphQLError;
   readonly failure: GatewayError;
   readonly references: Set<string | undefined>;
-  /** The null positions of the result, by their joined keys. */
+  /** The paths of the nulls in the result, by their joined keys. */
   readonly paths: Map<string, Path>;
 }
 
@@ -107,7 +107,7 @@ function nullAt(data: unknown, path: Path): Path {
   return path;
 }
 
-/** The original failure. Fields can share it: each reference to it wraps the same error object. */
+/** The original failure, which several fields may share. Each reference wraps the same error object. */
 const rootOf = (error: GatewayError): GatewayError =>
   error.cause instanceof GatewayError ? rootOf(error.cause) : error;
 

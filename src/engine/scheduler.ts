@@ -60,7 +60,7 @@ export function afterPendingIo(task: Task): void {
 export class Scheduler {
   readonly #queues = new FairQueue<TaskQueue>(null);
   readonly #callerQueues: CallerQueues<TaskQueue>;
-  /** The tasks of each caller that belong to no operation's queue: parsing responses, starting operations. */
+  /** The tasks of each caller that belong to no operation's queue, such as parsing a response or starting an operation. */
   readonly #own: PerCaller<TaskQueue>;
   #isServing = false;
 
@@ -111,7 +111,7 @@ export class Scheduler {
     return this.#queues.isReady();
   }
 
-  /** The fair queue of a caller's task queues. Schedules a slice. */
+  /** The fair queue of a caller's task queues. Schedules a slice, because the caller of this method is about to add a task queue. */
   callerQueueOf(caller: Caller): FairQueue<TaskQueue> {
     if (!this.isWaiting()) this.#serveLater();
     return this.#callerQueues.of(caller);
@@ -124,8 +124,8 @@ export class Scheduler {
   }
 
   /**
-   * Serves a time slice. The microtasks of the first task run before the other tasks, so that work which follows from them is still served
-   * in this slice.
+   * Serves a time slice. The microtasks of the first task run before the other tasks, so that tasks which they add are served in the same
+   * slice.
    */
   #serve(): void {
     void Promise.resolve().then(() => process.nextTick(() => this.#serveRest()));

@@ -31,8 +31,8 @@ export function createAdmission(config: Config, callers: CallerRegistry, shedLoa
     new ConcurrencyLimit(kind, callers.quota(shares), check);
   return {
     operation: limitOn(OPERATION_KIND, operations, (caller, paused) =>
-      // An operation that waits for a rate limit leaves its permit to others, but uses memory, so the number of such operations is limited
-      // too.
+      // An operation that waits for a rate limit lends its permit to others but still uses memory, so the number of these operations is
+      // limited too.
       paused >= 4 * all || shedLoad(caller) ? overloaded() : null,
     ),
     stream: limitOn("subscriptions", streams, whileOpen),
@@ -111,8 +111,8 @@ class ConcurrencyLimit {
   }
 
   /**
-   * A permit of an unverified caller at the address with the most permits. Null for an unverified caller whose own address would not have
-   * fewer permits than that address.
+   * A permit of an unverified caller at the address with the most permits. Null if the new caller is unverified, and its own address would
+   * then have no fewer permits than that address.
    */
   #unverifiedFor(caller: Caller): Permit | null {
     const ofAddress = (permit: Permit) => this.quota.of(permit.caller.addressCaller);

@@ -13,7 +13,7 @@ import { FOLDER } from "../package-info.ts";
 const OPERATIONS_FOLDER = new URL("schema/operations/", FOLDER);
 const SIGN_IN = "01-sign-in.graphql";
 
-/** Renames a document as the schema is renamed. */
+/** Renames the types in a document as `TYPE_NAMES` renames them in the schema. */
 type Rename = (text: string) => string;
 
 export const signInOperation = (rename: Rename): string => rename(readText(SIGN_IN));

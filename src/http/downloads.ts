@@ -51,7 +51,7 @@ export function admitDownload({ admission }: GatewayDependencies, scope: Request
   admission.download.acquire(scope);
 }
 
-/** Serves a download, without a deadline. An incomplete body never looks complete. */
+/** Serves a download. An incomplete body never looks complete. */
 export async function serveDownload(
   { publicError, resolveIdentity, responseWriter, telemetry, shared }: GatewayDependencies,
   request: IncomingMessage,
@@ -88,7 +88,6 @@ export async function serveDownload(
       );
       await sending.catch((error: unknown) => {
         if (!scope.ended) failure = failureOf(error);
-        // A truncated file must not look complete.
         abortConnection(response);
       });
     }

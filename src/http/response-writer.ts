@@ -19,8 +19,8 @@ interface Sent<Body> {
 const WRITTEN_CHUNK_BYTES = 65_536;
 
 /**
- * Responses above this length, in characters, are written immediately. Shorter responses are written together after the pending I/O. Long
- * responses that are written together would all be buffered at the same time.
+ * Maximum length of a short response, in characters. Short responses are written together after the pending I/O. Long ones are written
+ * immediately, because they would otherwise all be buffered at the same time.
  */
 const SHORT_BODY_BYTES = 16_384;
 
@@ -52,7 +52,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     });
   };
 
-  /** Returns a function that counts buffered bytes of a response until the response is closed. */
+  /** Returns a function that adds to the buffered bytes of a response. They are counted until the response is closed. */
   const openResponseAccount = (response: ServerResponse, caller: Caller): CountBuffered => {
     const { count, close } = sendBuffers.openAccount(caller, () => abortConnection(response));
     onceClosed(response, close);
@@ -126,7 +126,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     caller: Caller,
     onChunk: (bytes: number) => void = () => {},
   ): Promise<void> => {
-    // A caller that has disconnected has ended its scope, and with it the body.
+    // The disconnect has ended the scope, and the scope has cancelled the body.
     if (isClosed(response)) return;
     const count = openResponseAccount(response, caller);
     response.writeHead(status, headers);
@@ -163,7 +163,6 @@ export type CountBuffered = (bytes: number) => void;
 
 interface BufferedReader {
   readonly caller: Caller;
-  /** Disconnects the reader. */
   readonly abort: () => void;
   bytes: number;
 }

@@ -76,8 +76,8 @@ function createNamedCounts(
   };
 
   /**
-   * Whether a new pair of names may be added. If there is no room, evicts the least recently used pair, provided that it was unused for
-   * long.
+   * Whether a new pair of names may be added. If there is no room, evicts the least recently used pair, provided that it has been unused
+   * for `UNUSED_MS`.
    */
   const hasCapacity = (): boolean => {
     const chosen = [...all].filter(([, { usedAt }]) => usedAt < Infinity);
@@ -89,7 +89,7 @@ function createNamedCounts(
   };
 
   return {
-    /** The counts of names that the gateway chooses. They are few, and are never evicted. */
+    /** The counts of names that the gateway chooses. These few names are never evicted. */
     fixed: (first: string, second: string) => all.get(`${first}\n${second}`) ?? add(first, second, Infinity),
     /**
      * The counts of a pair of names that a caller chose; null if the pair is not counted separately. New names are added only if

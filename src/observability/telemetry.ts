@@ -157,7 +157,7 @@ export function createTelemetry({ log, load, now, deadlines, coordinatesOf }: Se
   );
   for (const [key, [name, help]] of Object.entries(LOADS)) {
     const collect = function (this: Pick<Counter, "reset" | "inc">): void {
-      // Safe: the keys are those of the load.
+      // Safe: `LOADS` has the keys of `Load`.
       const value = load()[key as keyof Load];
       this.reset();
       if (typeof value !== "object")

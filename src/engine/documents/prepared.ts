@@ -34,7 +34,7 @@ export interface PreparedDocument {
   readonly document: DocumentNode;
   /** SHA-256 of the document, in hexadecimal. */
   readonly hash: string;
-  /** Estimated heap size of the document and its plans, which grow while they are executed. */
+  /** Estimated heap size of the document and its plans, in bytes. Plans grow while they are executed. */
   readonly bytes: () => number;
   /**
    * The plan of an operation. Throws when no operation has that name, when the name is missing and there are several operations, and when
@@ -54,7 +54,7 @@ export interface DocumentSettings {
   readonly planner?: Planner | undefined;
 }
 
-/** Estimated heap size of a document without its plans. Measured: 270 to 480 bytes per token, plus the source. */
+/** Heap size of a document for each token, without its source and plans. Measured: 270 to 480 bytes. */
 const BYTES_PER_TOKEN = 480;
 
 /** Reports invalid literals with the same error code as invalid variables. */
@@ -69,9 +69,9 @@ const valuesRule: ValidationRule = (context) =>
   );
 
 /**
- * The rules about variables, by `$`, and the rules about directives, by `@`. A document without the character cannot break the rules, so
- * they are skipped. This saves time, because each rule visits every node, and the rules about variables visit a document again for each of
- * its operations and fragments.
+ * The rules that a document without a certain character cannot break: the rules about variables by `$`, and the rules about directives by
+ * `@`. Skipping them saves time, because each rule visits every node, and the rules about variables visit a document again for each of its
+ * operations and fragments.
  */
 const RULES_OF: ReadonlyMap<string, readonly ValidationRule[]> = new Map([
   [

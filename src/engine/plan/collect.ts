@@ -23,7 +23,7 @@ export interface CollectSettings {
   readonly fragments: Fragments;
   /** Whether a node is executed, according to its `@skip` and `@include`. */
   readonly shouldIncludeNode: (node: SelectionNode) => boolean;
-  /** The directives of the parts that are delivered incrementally; null if the whole result is delivered at once. */
+  /** The operation's `@defer` and `@stream` directives; null if the whole result is delivered at once. */
   readonly deferral: IncrementalDirectives | null;
 }
 
@@ -81,7 +81,10 @@ export function collectFields(
   return { nodesByKey, begun: [...begun.values()] };
 }
 
-/** Tests which fields are selected below a field, deferred or not. Ignores type conditions, because equal names mean equal things in this schema. */
+/**
+ * Returns a function that tests whether a path of fields is selected below a field, deferred or not. Ignores type conditions, because equal
+ * names mean equal things in this schema.
+ */
 export function selectedBelow(settings: CollectSettings, nodes: readonly FieldNode[]): IsSelected {
   const whole = { ...settings, deferral: null };
   const isSelected = (sets: readonly SelectionSetNode[], [name, ...rest]: readonly string[]): boolean => {
@@ -98,7 +101,7 @@ const labelOf = ({ label }: Readonly<Record<string, unknown>>): string | null =>
 
 export type IncrementalDirectives = ReturnType<typeof createIncrementalDirectives>;
 
-/** The arguments of `@defer` and `@stream` in one operation, with its variables. */
+/** The arguments of `@defer` and `@stream` in one operation, with the values of its variables. */
 export function createIncrementalDirectives(
   schema: GraphQLSchema,
   fragments: Fragments,

@@ -146,7 +146,7 @@ const extensionsOf = (type: GraphQLObjectType, name: string): FieldExtensions =>
 
 /** The needs of deferred fragments, including deferred fragments nested within them. */
 function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
-  // A set, because nested spreads can grow exponentially.
+  // Each selection is visited once, because nested spreads can grow exponentially.
   const reached = new Set(deferred.map(({ selection }) => selection()));
   for (const each of reached) for (const { selection } of each.deferred) reached.add(selection());
   const all = [...reached].map(({ needs }) => needs);

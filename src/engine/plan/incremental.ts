@@ -205,11 +205,14 @@ interface NullPathNode {
   readonly below: Map<string | number, NullPathNode>;
 }
 
-/** The paths at which an error has made a value null. The value stays null, whatever other parts deliver at the same path. */
+/** The paths at which an error has made a value null. The value stays null even if another part delivers data at the same path. */
 class NullPaths {
   readonly #root: NullPathNode = { isNull: false, below: new Map() };
 
-  /** Adds the null values of an object or list at a path, and sets its values at known paths to null. */
+  /**
+   * Adds the paths at which errors have made values in a container null. Sets the container's values at the known paths to null. `at`: the
+   * path of the container.
+   */
   enter(errors: readonly GraphQLError[], container: unknown, at: Path): void {
     for (const { path } of errors) {
       if (!path) continue;

@@ -27,7 +27,7 @@ import type { Container, ExecutionContext, ExecutionBehavior, Selection, ResultS
 export interface Plan {
   readonly operation: OperationDefinitionNode;
   readonly fragments: Fragments;
-  /** `event` is the parent of the root fields: the event of a subscription. */
+  /** `event`: the event of a subscription, which is the parent of the root fields. */
   readonly execute: (
     given: Variables,
     context: TracedContext,
@@ -54,8 +54,7 @@ export type Planner = (
 
 /**
  * Creates the plan of an operation. Own code, because executors traverse the document again for each request and wrap each value in
- * promises. And graphql-jit takes longer to compile an operation than most operations take to run, and can run the wrong one of two
- * operations.
+ * promises. graphql-jit takes longer to compile an operation than most operations take to run, and can run the wrong one of two operations.
  */
 export const createPlan: Planner = (schema, document, operation, onCompiled, hideSuggestions) => {
   const fragments = fragmentsOf(document);

@@ -20,7 +20,7 @@ export interface Selection {
    * reused.
    */
   readonly isPlain: boolean;
-  /** Whether the objects are a `LoadedRecord`. */
+  /** Whether each object is a `LoadedRecord`. */
   readonly isOfRecord: boolean;
   /**
    * Whether a completed object of a record is reused at other paths. An object with deferred fragments is not, because each path has its
@@ -56,7 +56,7 @@ export interface CompletedObject {
   readonly bytes: number;
 }
 
-/** One position of a document: the completion of its values, and the nodes that locate errors. */
+/** A position of a document at which values are completed. */
 export interface ValuePosition {
   /** The coordinate `Type.field`, for messages. */
   readonly coordinate: string;
@@ -65,7 +65,7 @@ export interface ValuePosition {
   readonly complete: Complete;
 }
 
-/** One response name of a selection. */
+/** The field at one response name of a selection. */
 export interface PlannedField extends ValuePosition {
   readonly name: string;
   readonly key: string;
@@ -93,7 +93,7 @@ export type Complete = (
 /** An object or list of the result while it is completed. */
 export interface Container extends ResponsePath {
   readonly parent: Container | null;
-  /** The values of the object or list above it. */
+  /** The values of the object or list that contains this one. */
   readonly slots: ResultSlots;
   readonly isNullable: boolean;
   /** Whether an error below has made this object or list null. Later values are dropped. */

@@ -84,8 +84,8 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
         ...(count !== null && { "x-total-count": `${count}` }),
         ...(isCompressed && { "content-encoding": "gzip" }),
       },
-      // Safe: errors of the body are already the gateway's own.
       body: isCompressed ? compressEach(bytes) : bytes,
+      // Errors of the body are already converted.
       failureOf: (error) => error,
     };
   };

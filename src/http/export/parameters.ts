@@ -92,7 +92,7 @@ function valueOf(name: string, text: string, type: GraphQLInputType, hideSuggest
 const isJson = (type: GraphQLInputType): boolean =>
   isNonNullType(type) ? isJson(type.ofType) : isInputObjectType(type) || isListType(type);
 
-/** Parses a list of names, separated by commas, or as JSON because a name may contain a comma. */
+/** Parses a list of names that are separated by commas. The list may also be JSON, because a name may contain a comma. */
 function namesIn(argument: NameList, text: string): readonly string[] {
   const names = text.startsWith("[")
     ? tryTo(() => JSON.parse(text) as unknown)

@@ -111,7 +111,7 @@ export async function openTable(
   const table = await inScope((context) => rowsOf(first, context));
   const { columns, runsPerRead, readsAtOnce } = table;
 
-  /** The rows of the next runs from `start` on. The runs are read in parallel. */
+  /** Yields the rows of the next runs from `start` on, which are read in parallel. */
   async function* chunksOf(runs: readonly ExportedRun[], start: number): AsyncGenerator<string, undefined> {
     const scopes = Array.from({ length: readsAtOnce }, (_, index) => {
       const from = start + index * runsPerRead;
@@ -155,7 +155,7 @@ export async function openTable(
 
 interface Point {
   readonly metric: string;
-  /** Index within its run, among the values of its metric. */
+  /** Index of the point among the values of its metric in the run. */
   readonly step: number;
   readonly recordedAt: string | null;
   readonly value: number | null;

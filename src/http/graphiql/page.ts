@@ -19,7 +19,7 @@ import { PATHS, pathOf } from "../paths.ts";
 import { sendText } from "../text-response.ts";
 import { pageOperations, signInOperation, withoutSentences } from "../bundled-operations.ts";
 
-/** Mutations that delete, or change permissions of other users. */
+/** Matches mutations that delete records or change the permissions of other users. */
 const DESTRUCTIVE = /^(?:delete|activateUser|grantSuperuser|revokeSuperuser)/;
 
 /** Matches sentences of descriptions that say when a mutation can be sent, not what it does. */
@@ -94,7 +94,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     const isDocument = path === PATHS.graphql && request.headers.accept?.includes("text/html");
     const isRead = request.method === "GET" || request.method === "HEAD";
     if (!isRead || !(isDocument || path.startsWith(PATHS.pageFiles))) return false;
-    // The page refers to its files by relative paths.
+    // Removes the slash at the end of the path, because the page refers to its files by relative paths.
     if (isDocument && url.startsWith(`${path}/`)) {
       response
         .writeHead(307, { location: `..${path}${url.slice(path.length + 1)}`, "cache-control": "no-store" })

@@ -79,7 +79,7 @@ export async function executeRequest(
   }
 }
 
-/** The media types of results, which a client receives if it accepts none of them. */
+/** The media types of results, which the error for any other `accept` header lists. */
 const ACCEPTABLE = "application/graphql-response+json, application/json, multipart/mixed, text/event-stream";
 
 const NOT_ACCEPTABLE = rejection(`accept: expected one of ${ACCEPTABLE}`, "BAD_REQUEST", {

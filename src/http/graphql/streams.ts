@@ -12,7 +12,7 @@ import { DONE, mapAsyncIterator } from "../../util/async-iterators.ts";
 interface Stream {
   readonly type: StreamForm["type"];
   readonly status: number;
-  /** Whether the stream does not end by itself, so that a drain must end it. */
+  /** Whether a drain must end the stream, because it may not end by itself. */
   readonly lasts: boolean;
   /** Called once when the first message is encoded, or when there will be no message. The memory of the result stays charged until then. */
   readonly onEncoded?: () => void;
@@ -121,7 +121,7 @@ export function createStreams({ responseWriter, clock, scheduler }: GatewayDepen
         end();
       }
     },
-    /** Ends all subscriptions for good. */
+    /** Ends all open subscriptions, and each later one as soon as it opens. */
     drain: (): void => {
       isDraining = true;
       for (const [response, end] of open) cut(response, end);

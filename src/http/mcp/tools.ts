@@ -31,7 +31,7 @@ import {
   type ValueSchema,
 } from "./input-schema.ts";
 
-/** The types of operations that a tool can execute. A tool has one result, so it cannot subscribe. */
+/** The types of operations that a tool can execute. A tool call has a single result, so subscriptions are impossible. */
 export type ToolType = "query" | "mutation";
 
 /**
