@@ -24,7 +24,7 @@ export interface CollectSettings {
   /** Whether a node is executed, according to its `@skip` and `@include`. */
   readonly shouldIncludeNode: (node: SelectionNode) => boolean;
   /** The operation's `@defer` and `@stream` directives; null if the whole result is delivered at once. */
-  readonly deferral: IncrementalDirectives | null;
+  readonly deferral: ReturnType<typeof createIncrementalDirectives> | null;
 }
 
 /** For a selection set that only spreads one fragment, the selection set of the fragment; otherwise the set itself. */
@@ -98,8 +98,6 @@ export function selectedBelow(settings: CollectSettings, nodes: readonly FieldNo
 
 const labelOf = ({ label }: Readonly<Record<string, unknown>>): string | null =>
   typeof label === "string" ? label : null;
-
-export type IncrementalDirectives = ReturnType<typeof createIncrementalDirectives>;
 
 /** The arguments of `@defer` and `@stream` in one operation, with the values of its variables. */
 export function createIncrementalDirectives(

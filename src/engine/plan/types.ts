@@ -42,7 +42,7 @@ export interface DeferredFragment {
 }
 
 /** A field that returns a key of the object or of its record unchanged, with a type whose values usually need no serialization. */
-export interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isNullable"> {
+interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isNullable"> {
   readonly property: string;
   readonly isPassThrough: (value: unknown) => boolean;
 }
