@@ -12,7 +12,6 @@ process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
 
 const flag = (does: string, short?: string) => ({ does, type: "boolean" as const, ...(short && { short }) });
 
-/** The options of the command `rungraph`, each with its description. */
 const CLI_OPTIONS = {
   "check-config": flag(
     "checks the names and values of the settings: exits with 0, or says what is wrong and exits with 1",

@@ -85,7 +85,6 @@ const Environment = z.object({
 
 export const SETTINGS: readonly string[] = Object.keys(Environment.shape);
 
-/** The parsed settings, and the fixed limits. */
 export type Config = z.output<typeof Environment> & FixedLimits;
 
 /** Whether GraphiQL is served. With trusted documents the page would be useless. */

@@ -17,7 +17,7 @@ interface ErrorCodeRow {
    */
   readonly retry?: "with backoff" | "after `Retry-After`";
   /**
-   * What the error means if the list request of a batch fails with it. `refused`: the server does not accept the list's parameters.
+   * The meaning of the error if the list request of a batch fails with it. `refused`: the server does not accept the list's parameters.
    * `failed`: the single reads may still succeed. Absent if the single reads would fail in the same way.
    */
   readonly batch?: "refused" | "failed";

@@ -83,7 +83,7 @@ export class OperationTrace {
   }
 }
 
-/** What events are about: a command, or an upstream response with all reads that share it. */
+/** The subject of events: a command, or an upstream response with all reads that share it. */
 export class TraceEntry {
   readonly #trace: OperationTrace;
 

@@ -11,7 +11,6 @@ import type { Plan } from "./plan/plan.ts";
 /** An operation with the fragments of its document. */
 export type SelectedFields = Pick<Plan, "operation" | "fragments">;
 
-/** The fields to count: the deprecated ones, or all. */
 type CountedFields = "deprecated" | "all";
 
 /** Returns the coordinates of the fields that a valid operation selects. They are cached together with its document. */

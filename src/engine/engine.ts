@@ -48,7 +48,6 @@ export interface OperationDetails {
   name: string | null;
   /** SHA-256 of the document, in hexadecimal; null until the document is found valid. */
   hash: string | null;
-  /** The distinct error codes of the operation. */
   codes: readonly string[];
   readonly failed: FailedPath[];
   /** The fields that the operation selects; absent until its document is found valid. */

@@ -170,7 +170,6 @@ export const tooLarge = (
   code: "OPERATION_TOO_LARGE" | "OPERATION_TOO_DEEP" = "OPERATION_TOO_LARGE",
 ): GraphQLError => rejection(message, code, { spec: true });
 
-/** Creates the error of an operation that its meter has stopped. */
 export const stopError = (reason: unknown, extensions: GraphQLErrorExtensions = {}): GraphQLError =>
   reason instanceof GraphQLError
     ? withExtensions(reason, extensions)

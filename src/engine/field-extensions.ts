@@ -35,7 +35,7 @@ type StartChild = (
   keysOf: KeysOf,
 ) => Promise<unknown>;
 
-/** What the fields of a selection need from their parent object. */
+/** The needs of a selection's fields from their parent object. */
 export interface SelectionNeeds {
   /** Keys of the parent's record. */
   readonly keys: readonly string[];
@@ -99,13 +99,11 @@ export interface InputExtensions {
   readonly isSecret?: boolean;
 }
 
-/** Metadata in the schema's `extensions`. */
 export interface SchemaExtensions {
   /** Returns the schema that introspection shows, if it is another schema. */
   readonly introspected?: () => object;
 }
 
-/** Metadata in a scalar's `extensions`. */
 export interface ScalarExtensions {
   /** Whether a value needs no serialization. */
   readonly isPassThrough?: (value: unknown) => boolean;

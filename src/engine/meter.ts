@@ -28,7 +28,6 @@ const MAX_ERRORS = 500;
 /** Assumed size of a number, a boolean or null as JSON. */
 const BYTES_PER_VALUE = 12;
 
-/** Length of a short string, in characters. */
 const SHORT_STRING_LENGTH = 100;
 
 /** Matches a character that takes more than one byte in JSON. A control character takes six. */

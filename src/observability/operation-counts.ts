@@ -28,7 +28,6 @@ const OTHER: ClientName = { client: "other", version: "other" };
 
 type Summed = "operations" | "failed" | "seconds";
 
-/** The counts of one pair of names. */
 interface Counts extends Record<Summed, number> {
   readonly labels: Readonly<Record<string, string>>;
   /** Time of the last use; infinite for names that are never evicted. */

@@ -41,7 +41,6 @@ const REQUESTS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 200];
 type Load = UpstreamStats &
   Record<"operations" | "downloads" | "subscriptions" | "polls" | "waitingBytes", number>;
 
-/** The metrics of the current load, each with its help text. */
 const LOADS: Readonly<Record<keyof Load, readonly [name: string, help: string]>> = {
   circuit: [
     "rungraph_circuit_open",

@@ -50,7 +50,6 @@ export interface DocumentSettings {
   readonly cacheBytes: number;
   readonly limits: OperationLimits;
   readonly isIntrospectable: boolean;
-  /** Creates the plan of an operation. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner | undefined;
 }
 
@@ -177,7 +176,6 @@ const READ_ONLY = rejection("Can only perform a mutation operation from a POST r
   headers: { Allow: "POST" },
 });
 
-/** Maximum operation names in the message of an error. */
 const MAX_LISTED_OPERATIONS = 10;
 
 /** The error of a document that lacks the requested operation. The message suggests the operations of the document. */

@@ -28,7 +28,6 @@ export interface IncrementalResult {
   readonly errors: GraphQLError[];
   /** The pending parts within this result, which are delivered later. */
   readonly pending: PendingPart[];
-  /** Whether this is the last delivery of the part. */
   isLast: boolean;
 }
 

@@ -24,7 +24,6 @@ import type {
  * it selects, including fields that were delivered before: clients merge them.
  */
 
-/** A part that has not started. */
 interface WaitingPart {
   readonly part: PendingPart;
   readonly begin: () => void;
@@ -200,7 +199,6 @@ const below = (value: unknown, key: string | number): unknown =>
 
 /** A node in the tree of the paths to null values. */
 interface NullPathNode {
-  /** Whether the value there is null. */
   isNull: boolean;
   readonly below: Map<string | number, NullPathNode>;
 }

@@ -54,7 +54,8 @@ export type Planner = (
 
 /**
  * Creates the plan of an operation. Own code, because executors traverse the document again for each request and wrap each value in
- * promises. graphql-jit takes longer to compile an operation than most operations take to run, and can run the wrong one of two operations.
+ * promises. The package graphql-jit takes longer to compile an operation than most operations take to run, and can run the wrong one of two
+ * operations.
  */
 export const createPlan: Planner = (schema, document, operation, onCompiled, hideSuggestions) => {
   const fragments = fragmentsOf(document);

@@ -108,7 +108,6 @@ export type ErrorBehavior = "NULL" | "PROPAGATE" | "HALT";
 
 export interface ExecutionBehavior {
   readonly onError: ErrorBehavior;
-  /** Whether the result may be delivered incrementally. */
   readonly isIncremental: boolean;
 }
 

@@ -22,7 +22,6 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   names: "loss,accuracy",
 };
 
-/** The parsed query of an export's URL. */
 export interface ExportParameters {
   readonly args: RunListArgs;
   /** Names of columns; null when the caller names none. */
@@ -33,7 +32,6 @@ export interface ExportParameters {
   readonly hasMark: boolean;
 }
 
-/** The parameter for a byte order mark. */
 const BOM_PARAMETER = "bom";
 
 function isMarked(text: string): boolean {

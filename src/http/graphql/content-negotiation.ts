@@ -1,5 +1,3 @@
-/* Content negotiation by the `Accept` header of a request. */
-
 /** The media type of results whose HTTP status shows request errors. */
 export const GRAPHQL_RESPONSE_JSON = "application/graphql-response+json";
 

@@ -14,7 +14,6 @@ import { mapAsyncIterator, singleValue } from "../../util/async-iterators.ts";
 import { createStreams } from "./streams.ts";
 
 interface TransportCapabilities {
-  /** Whether mutations are rejected. */
   readonly isReadOnly: boolean;
   /** Whether the transport can carry the events of subscriptions. */
   readonly takesEvents: boolean;

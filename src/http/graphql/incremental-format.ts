@@ -10,7 +10,6 @@ import { toJson } from "./encoding.ts";
  */
 
 interface Encoding {
-  /** Whether to use the format of August 2022. */
   readonly isOlder: boolean;
   readonly finalize: (result: ExecutionResult) => ExecutionResult;
   readonly extensions: (() => object | null) | null;

@@ -12,7 +12,6 @@ import { ownCopy } from "../../util/own-copy.ts";
 
 type ParamType = "string" | "object";
 
-/** The parameters of a request and their JSON types. */
 const PARAMS = {
   query: "string",
   operationName: "string",

@@ -86,7 +86,6 @@ class Client extends WebSocket {
   #used = 0;
   #cancelIdle = () => {};
 
-  /** Opens a connection that holds a permit. */
   begin(request: Client["request"], permit: Permit, dependencies: GatewayDependencies): void {
     this.request = request;
     this.#dependencies = dependencies;

@@ -47,7 +47,6 @@ export type RunOperation = (
 type Input = Readonly<Record<string, unknown>>;
 
 export interface Tool {
-  /** The definition that agents see. */
   readonly definition: Omit<Definition, "inputSchema"> & { readonly inputSchema: InputSchema };
   readonly call: (input: Input, execute: RunOperation) => Promise<CallToolResult> | CallToolResult;
 }
