@@ -10,7 +10,7 @@ import {
 import type { Demo } from "../demo/service.ts";
 import { printPlain, printSubgraph } from "./graphql/federation/subgraph.ts";
 import { schemaFor } from "./graphql/schema.ts";
-import { SEVERITIES } from "./observability/severity.ts";
+import { SEVERITIES } from "./observability/log.ts";
 
 const LEVELS = { info: 30, warn: 40, fatal: 60 };
 
@@ -71,7 +71,7 @@ export const printSchema = (option: string): number => {
 /** Wildcard addresses. A browser on this machine can open 127.0.0.1 instead. */
 const ALL_ADDRESSES = new Set(["0.0.0.0", "::"]);
 
-/** Prints where the gateway listens, and with the demo how to sign in. */
+/** Prints where the gateway listens and, with the demo, how to sign in. */
 export function welcome(config: Config, port: number, demo: Pick<Demo, "users"> | null): void {
   const host = ALL_ADDRESSES.has(config.HOST) ? "127.0.0.1" : config.HOST;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}/graphql`;

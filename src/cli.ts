@@ -12,7 +12,6 @@ process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
 
 const flag = (does: string, short?: string) => ({ does, type: "boolean" as const, ...(short && { short }) });
 
-/** The options of the command `rungraph`, each with its description. */
 const CLI_OPTIONS = {
   "check-config": flag(
     "checks the names and values of the settings: exits with 0, or says what is wrong and exits with 1",
@@ -55,7 +54,7 @@ async function start(): Promise<number> {
     const { execve } = process as { readonly execve?: (file: string, args: readonly string[]) => never };
     execve?.call(process, process.execPath, args);
   }
-  // The flags that can still be changed. It is too late for the size of the young generation.
+  // Skips the first two flags, which have no effect once the process has started.
   for (const changed of NODE_FLAGS.slice(2)) setFlagsFromString(changed);
   await import("./main.ts");
   return 0;

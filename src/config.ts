@@ -87,13 +87,12 @@ const Environment = z.object({
 
 export const SETTINGS: readonly string[] = Object.keys(Environment.shape);
 
-/** The parsed settings, and the fixed limits. */
 export type Config = z.output<typeof Environment> & FixedLimits;
 
 /** Whether GraphiQL is served. With trusted documents the page would be useless. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;
 
-/** The settings are invalid. The message has one line per issue, with the name of the variable and never its value. */
+/** Thrown for invalid settings. The message has one line per issue, with the name of the variable and never its value. */
 export class ConfigError extends Error {}
 
 /** Reads the environment. Throws `ConfigError` with all issues at once. */
@@ -110,11 +109,8 @@ export function readConfig(environment: Environment): Config {
   throw new ConfigError(all.join("\n"));
 }
 
-/** Warnings about settings that are valid but probably not what was meant, one line each. None of them contains a value. */
-export const warningsOf = (
-  environment: Environment,
-  { UPSTREAM_URL, UPSTREAM_PROFILE }: Config,
-): string[] => {
+/** Warnings about settings that are valid but probably unintended, one line each. No line contains a value. */
+export const warningsOf = (environment: Environment, { UPSTREAM_URL, UPSTREAM_PROFILE }: Config) => {
   const { basePath } = UPSTREAM_PROFILE ?? builtInProfile("document");
   const base = basePath.replace(/\/$/, "");
   const isDoubled = base !== "" && UPSTREAM_URL?.pathname.replace(/\/$/, "").endsWith(base);
@@ -132,11 +128,14 @@ export function documentWarnings({ TRUSTED_DOCUMENTS: trusted, TYPE_NAMES }: Con
   return [`TRUSTED_DOCUMENTS: ${share} documents do not match the schema, the first is ${first}`];
 }
 
-/** Reads `TYPE_NAMES` alone. Throws `ConfigError`. */
+/** Reads `TYPE_NAMES` alone. Throws `ConfigError` if it is invalid. */
 export const readTypeNames = ({ TYPE_NAMES, TYPE_NAMES_FILE }: Environment): Renames =>
   readConfig({ TYPE_NAMES, TYPE_NAMES_FILE }).TYPE_NAMES;
 
-/** In production, requires `DEMO=on` for the demo: it has known passwords, and must not start just because a setting is missing. */
+/**
+ * Checks whether the demo may start. In production it requires `DEMO=on`, because it has known passwords and must not start just because
+ * `UPSTREAM_URL` is missing.
+ */
 function demoIssues({ UPSTREAM_URL, DEMO, NODE_ENV }: Environment): string[] {
   const mayBeDemo = DEMO === undefined ? NODE_ENV !== "production" : DEMO !== "off";
   if (UPSTREAM_URL !== undefined || mayBeDemo) return [];
@@ -145,7 +144,7 @@ function demoIssues({ UPSTREAM_URL, DEMO, NODE_ENV }: Environment): string[] {
   return [`UPSTREAM_URL: expected the address of the service (${reason})`];
 }
 
-/** Checks settings that depend on each other. */
+/** Returns the issues of settings that depend on each other. */
 function upstreamIssues(settings: z.output<typeof Environment>): string[] {
   const { UPSTREAM_URL: url, UPSTREAM_PROXY: proxy } = settings;
   const { UPSTREAM_CA_FILE: ca, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key } = settings;

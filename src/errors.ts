@@ -12,13 +12,13 @@ interface ErrorCodeRow {
   /** The health of the upstream service that the error implies; absent if it implies nothing. */
   readonly service?: "up" | "down";
   /**
-   * How reads are retried; absent if they are not. With `after `Retry-After``, reads wait for each pause that the service requests, if it
-   * ends before the deadline.
+   * How reads are retried; absent if they are not retried. With `after `Retry-After``, a read is retried after the pause that the service
+   * requests, provided that the pause ends before the deadline.
    */
   readonly retry?: "with backoff" | "after `Retry-After`";
   /**
-   * The meaning of this error for a batch whose list fails with it. `refused`: the server does not accept the list's parameters. `failed`:
-   * the single reads may still succeed. Absent if the single reads would fail in the same way.
+   * The meaning of the error if the list request of a batch fails with it. `refused`: the server does not accept the list's parameters.
+   * `failed`: the single reads may still succeed. Absent if the single reads would fail in the same way.
    */
   readonly batch?: "refused" | "failed";
   /** Whether the same read may succeed later, so that subscriptions try again for a while. */
@@ -237,7 +237,7 @@ export function withoutStack<Created extends Error>(create: () => Created): Crea
 export const systemCodeOf = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "unknown";
 
-/** Returns the result of `act`; undefined if it throws any error. */
+/** Returns the result of `act`; undefined if `act` throws. */
 export function tryTo<Value>(act: () => Value): Value | undefined {
   try {
     return act();
@@ -279,5 +279,5 @@ export const mayServeStale = (error: unknown): boolean =>
 export const isCallerSide = (error: unknown): boolean =>
   error instanceof CancelledError || (error instanceof GatewayError && healthImpliedBy(error) === "unknown");
 
-/** How a batch continues after the error of its list; null when the single reads would fail in the same way. */
+/** How a batch continues after its list request has failed; null when the single reads would fail in the same way. */
 export const batchFallbackOf = (error: unknown): ErrorCodeRow["batch"] | null => rowOf(error)?.batch ?? null;

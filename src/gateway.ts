@@ -205,7 +205,7 @@ export function createGateway(options: GatewaySettings) {
       return router.drained();
     },
     refuseUnfinished: router.refuseUnfinished,
-    /** Connects to the service without sending anything. Rejects when that fails. */
+    /** Connects to the service without sending a request. Rejects if no connection can be made. */
     reachUpstream: () => client.reach(),
     close: () => client.close(),
   };

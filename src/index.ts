@@ -79,8 +79,8 @@ export interface Gateway {
    */
   readonly upgrade: (this: unknown, request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /**
-   * Ends subscriptions, waits until requests are answered, at most for `DRAIN_TIMEOUT_MS`, and closes the connections to
-   * the service. Call it when the server stops accepting connections.
+   * Ends subscriptions, waits at most `DRAIN_TIMEOUT_MS` for open requests, and closes the connections to the service. Call it when the
+   * server stops accepting connections.
    */
   readonly close: () => Promise<void>;
 }
@@ -139,8 +139,8 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
 const graphqlPaths = new WeakMap<object, string>();
 
 /**
- * The listener for `upgrade` that answers a request: the gateway whose path the request has. If there is none and all listeners are
- * gateways, the first listener answers, so that the socket does not stay open.
+ * The listener for `upgrade` that handles a request: the listener of the gateway at the request's path. If no gateway has this path and all
+ * listeners are gateways, the first one rejects the request, so that the socket does not stay open.
  */
 function answererOf(listeners: readonly object[], request: IncomingMessage): object | undefined {
   const path = pathOf(request);
@@ -148,7 +148,7 @@ function answererOf(listeners: readonly object[], request: IncomingMessage): obj
   return own ?? (listeners.every((each) => graphqlPaths.has(each)) ? listeners[0] : undefined);
 }
 
-/** A request of the server in which the gateway is mounted. Express and Connect keep the whole URL when they remove a prefix from `url`. */
+/** Express and Connect remove the path of a mount from `url`, and keep the whole URL in `originalUrl`. */
 type MountedRequest = IncomingMessage & { originalUrl?: string };
 
 /** Matches the path of a mount: `/rungraph`, or an empty string. */

@@ -14,8 +14,8 @@ type What =
   /** A command was sent for a response path. */
   | { readonly kind: "command"; readonly path: ResponsePath | null }
   /**
-   * `open`: a read waits for its response, possibly the second one, if the first lacked a key. `wait`: the read is queued. `settled`: the
-   * response has arrived, so dependent reads may follow.
+   * `open`: a read waits for its response. A read whose response lacked a key opens again, for a second response. `wait`: the read is
+   * queued. `settled`: the response has arrived, so dependent reads may follow.
    */
   | { readonly kind: "open" | "wait" | "settled" }
   /** A response path needs the response. `isAhead`: the response is prefetched. */
@@ -95,7 +95,7 @@ export class TraceEntry {
     this.#trace.add(this, what);
   }
 
-  /** Records that a read waits for the response, and when it settles. */
+  /** Records that a read waits for the response, and when the response settles. */
   await(response: Promise<unknown>): void {
     this.add({ kind: "open" });
     const settle = (): void => this.add({ kind: "settled" });

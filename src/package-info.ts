@@ -12,8 +12,8 @@ export const { version } = JSON.parse(manifest) as { readonly version: string };
 /**
  * Flags of Node with which the gateway runs. With them, V8 collects short-lived objects less often and long-lived objects earlier: see
  * docs/operations.md. Without `--no-allocation-site-pretenuring`, V8 allocates some objects of requests in the old generation, where they
- * keep all referenced objects until the next full collection, so that collections of the young generation take twice as long. Without
- * `--no-minor-gc-task`, V8 collects the young generation as soon as four fifths of its space are used.
+ * keep the objects that they reference alive until the next full collection. Collections of the young generation then take twice as long.
+ * Without `--no-minor-gc-task`, V8 collects the young generation as soon as four fifths of its space are used.
  */
 export const NODE_FLAGS: readonly string[] = [
   "--disable-warning=ExperimentalWarning",

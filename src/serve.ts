@@ -13,10 +13,10 @@ import {
 } from "./http/server.ts";
 
 /*
- * The shutdown first refuses new connections, so that a load balancer sends their requests elsewhere, even a POST. Requests on connections
- * that the load balancer has kept open are still served, and answered with `connection: close`: there, a load balancer would not repeat a
- * POST. Idle connections are closed, and subscriptions are ended, only after new connections have been refused for a while: the clients of
- * subscriptions connect again immediately, and must reach another replica.
+ * The shutdown first refuses new connections, so that a load balancer sends their requests elsewhere, even a POST. A request on a
+ * connection that is already open is still served, with `connection: close`, because a load balancer would not repeat a rejected POST. Idle
+ * connections and subscriptions end last, after new connections have been refused for a while, because clients of subscriptions connect
+ * again immediately and must reach another replica.
  */
 
 /** How long requests may still arrive after the signal, in milliseconds. A slow sender must not delay the shutdown. */
@@ -51,13 +51,14 @@ export async function serve(options: GatewaySettings) {
       gateway.refuseUnfinished();
       for (const socket of connections.members()) {
         if (unanswered(socket) > 0) continue;
-        // The client of a WebSocket does not read.
+        // A client that has not read the bytes written before would not read a response either.
         if (socket.writableLength > 0) socket.destroy();
         else refuse(socket, 408);
       }
     });
     setTimeout(() => connections.members().forEach(reset), DRAIN_TIMEOUT_MS).unref();
-    // Closing the server would reset connections that it has not accepted yet. Node accepts one in each tick of the event loop.
+    // Waits until no connection arrives, because closing the server would reset connections that it has not accepted yet. Node accepts one
+    // connection in each tick of the event loop.
     let arrived = 1;
     server.on("connection", () => arrived++);
     for (const until = Date.now() + noticeMs; arrived > 0 && Date.now() < until;) {

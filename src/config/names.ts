@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
-import { mostSimilar } from "../engine/similar-names.ts";
+import { suggestionList } from "graphql/jsutils/suggestionList.js";
 import { systemCodeOf } from "../errors.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Matches names of the gateway's settings, including settings that were removed in 0.3. A misspelt setting could leave the gateway
- * unprotected, or without its upstream service.
+ * Matches names of the gateway's settings, including settings that were removed in 0.3. An unknown name that matches is an error, because a
+ * misspelt setting could leave the gateway unprotected, or without its upstream service.
  */
 const OURS =
   /^(?:UPSTREAM|MAX|LIVE|TRUSTED)_|^(?:APQ|RELOAD_INTERVAL_MS|WORKERS|READ_TIMEOUT_MS|(?:DOCUMENT_)?CACHE_BYTES|REDIS_(?:URL|URL_FILE|CA_FILE|PREFIX|TIMEOUT_MS|SHARED_READS))$/i;
@@ -34,8 +34,11 @@ export function readNames(environment: Environment, settings: readonly string[])
       if (issue) issues.push(`${name}: expected a file with ${setting}, ${issue}`);
       else files.set(setting, name);
       values[setting] ??= text;
-    } else if (OURS.test(name) && !SERVICE_LINK.test(name))
-      issues.push(`${name}: unknown setting; ${hintFor(name, settings)}see docs/settings.md`);
+    } else if (OURS.test(name) && !SERVICE_LINK.test(name)) {
+      const [nearest] = suggestionList(name.toUpperCase(), settings);
+      const hint = nearest === undefined ? "" : `did you mean ${nearest}? Or `;
+      issues.push(`${name}: unknown setting; ${hint}see docs/settings.md`);
+    }
   }
   return { values, files, issues };
 }
@@ -55,12 +58,12 @@ export const suspiciousNames = (environment: Environment, settings: readonly str
     return meant ? [`${name} is not a setting and has no effect; did you mean ${meant}?`] : [];
   });
 
-/** Shorter names resemble too many others, such as `PORTS`. */
+/** Minimum length of a suspicious name. Shorter names, such as `PORTS`, resemble settings by chance. */
 const MIN_SUSPICIOUS_LENGTH = 6;
 
 /**
- * Whether two names are equal, or differ by one character, or by two neighbours that are swapped. `mostSimilar` would match variables of many
- * other programs.
+ * Whether two names are equal, or differ by one character, or by two swapped neighbours. `suggestionList` would match variables of many other
+ * programs.
  */
 function isOneEditAway(left: string, right: string): boolean {
   let start = 0;
@@ -73,12 +76,6 @@ function isOneEditAway(left: string, right: string): boolean {
   const [here, there] = [left.slice(start, leftEnd), right.slice(start, rightEnd)];
   if (here.length <= 1 && there.length <= 1) return true;
   return here.length === 2 && here === `${there[1]}${there[0]}` && there.length === 2;
-}
-
-/** Suggests the setting with the most similar name, if one is similar. Names are not secret. */
-function hintFor(name: string, settings: readonly string[]): string {
-  const nearest = mostSimilar(name.toUpperCase(), settings);
-  return nearest === null ? "" : `did you mean ${nearest}? Or `;
 }
 
 /** Returns the content of a file without its final newline, or an issue. */

@@ -11,7 +11,7 @@ const MAX_FILE_LENGTH = 32_768;
 /** Maximum issues that are listed. Further issues are only counted. */
 const MAX_REPORTED_ISSUES = 20;
 
-/** Reads a built-in profile by name, or a profile file by path. Issues do not contain the path, which could leak. */
+/** Reads a built-in profile by name, or a profile file by path. No issue contains the path, which may be confidential. */
 export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile {
   const name = PROFILE_NAMES.find((each) => each === nameOrPath);
   if (name) return builtInProfile(name);
@@ -58,7 +58,7 @@ function reportsOf(issue: z.core.$ZodIssue): string[] {
   const { code, input } = issue;
   // For a union, zod reports the whole object and the path of its discriminator.
   const value = code === "invalid_union" && isObject(input) ? input[String(issue.path.at(-1))] : input;
-  // The value may be a token that was set here by mistake.
+  // The value of `authorization` may be a token that was put there by mistake.
   const got = path[0] === "authorization" ? "something else" : shown(value);
   return [`${at}: ${expectation(issue)}, got ${got}`];
 }

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { BlockList, isIP, isIPv6 } from "node:net";
+import { specifiedScalarTypes } from "graphql";
 import * as z from "zod";
 import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
 import { tryTo } from "../errors.ts";
@@ -61,16 +62,7 @@ export function parseTypeNames(text: string, context: z.RefinementCtx): Record<s
 }
 
 /** Root types and built-in scalars keep their names. */
-const FIXED_TYPE_NAMES = new Set([
-  "Query",
-  "Mutation",
-  "Subscription",
-  "ID",
-  "String",
-  "Int",
-  "Float",
-  "Boolean",
-]);
+const FIXED_TYPE_NAMES = new Set(["Query", "Mutation", "Subscription", ...specifiedScalarTypes.map(String)]);
 
 function renameIssuesOf(renames: Renames): string[] {
   const words = wordsOf(schema, renames);
@@ -160,7 +152,7 @@ export function parseHeaders(text: string, context: z.RefinementCtx): Readonly<R
 export function parseProxy(text: string, context: z.RefinementCtx): URL {
   const url = tryTo(() => new URL(text));
   const isPlain = url?.protocol === "http:" && url.pathname === "/" && url.search + url.hash === "";
-  // Percent-encoding must be valid, and decode to UTF-8.
+  // The percent-encoding of user and password must be valid UTF-8.
   if (url && isPlain && tryTo(() => decodeURIComponent(url.username + url.password)) !== undefined)
     return url;
   return refuse(
@@ -184,6 +176,4 @@ export const certificateFile = pemFile("expected certificates in PEM", (pem) => 
   const [, first = "", ...others] = pem.split(BEGIN_CERTIFICATE);
   return [first, ...others].map((rest) => new X509Certificate(BEGIN_CERTIFICATE + rest));
 });
-export const keyFile = pemFile("expected a private key in PEM without a passphrase", (pem) =>
-  createPrivateKey(pem),
-);
+export const keyFile = pemFile("expected a private key in PEM without a passphrase", createPrivateKey);

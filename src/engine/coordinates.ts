@@ -1,19 +1,16 @@
 import {
-  getNamedType,
+  type FragmentDefinitionNode,
   type GraphQLSchema,
-  isCompositeType,
-  isInterfaceType,
-  isObjectType,
-  Kind,
   type OperationDefinitionNode,
-  type SelectionSetNode,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
 } from "graphql";
 import type { Plan } from "./plan/plan.ts";
 
 /** An operation with the fragments of its document. */
 export type SelectedFields = Pick<Plan, "operation" | "fragments">;
 
-/** The fields to count: the deprecated ones, or all. */
 type CountedFields = "deprecated" | "all";
 
 /** Returns the coordinates of the fields that a valid operation selects. They are cached together with its document. */
@@ -28,37 +25,28 @@ export function createCoordinates(schema: GraphQLSchema, which: CountedFields): 
   };
 }
 
-/**
- * Returns the coordinates of an operation's selected fields, such as `Experiment.status`. Visits each selection once, even in fragments
- * that are spread several times.
- */
+/** Returns the coordinates of an operation's selected fields, such as `Experiment.status`. Visits each fragment once. */
 function coordinatesIn(
   schema: GraphQLSchema,
   which: CountedFields,
   { operation, fragments }: SelectedFields,
 ): ReadonlySet<string> {
   const coordinates = new Set<string>();
-  const seen = new Set<SelectionSetNode>();
-  const open: { readonly set: SelectionSetNode; readonly type: unknown }[] = [
-    { set: operation.selectionSet, type: schema.getRootType(operation.operation) },
-  ];
-  for (let next = open.pop(); next; next = open.pop()) {
-    const { set, type } = next;
-    if (seen.has(set)) continue;
-    seen.add(set);
-    for (const node of set.selections) {
-      if (node.kind === Kind.FIELD) {
-        const field =
-          isObjectType(type) || isInterfaceType(type) ? type.getFields()[node.name.value] : undefined;
-        if (!field) continue;
-        if (which === "all" || field.deprecationReason != null) coordinates.add(`${type}.${field.name}`);
-        if (node.selectionSet) open.push({ set: node.selectionSet, type: getNamedType(field.type) });
-        continue;
-      }
-      const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      const condition = fragment?.typeCondition ? schema.getType(fragment.typeCondition.name.value) : type;
-      if (fragment && isCompositeType(condition)) open.push({ set: fragment.selectionSet, type: condition });
-    }
-  }
+  const typeInfo = new TypeInfo(schema);
+  const reached = new Set<OperationDefinitionNode | FragmentDefinitionNode>([operation]);
+  const visitor = visitWithTypeInfo(typeInfo, {
+    FragmentSpread: ({ name }) => {
+      const fragment = fragments.get(name.value);
+      if (fragment) reached.add(fragment);
+    },
+    Field: ({ name }) => {
+      // Introspection is not counted.
+      if (name.value.startsWith("__")) return false;
+      if (which === "all" || typeInfo.getFieldDef()?.deprecationReason != null)
+        coordinates.add(`${typeInfo.getParentType()}.${name.value}`);
+      return undefined;
+    },
+  });
+  for (const part of reached) visit(part, visitor);
   return coordinates;
 }

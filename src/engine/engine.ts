@@ -1,6 +1,5 @@
 import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
 import { CancelledError } from "../errors.ts";
-import type { MemoryReservation } from "../callers/memory-budget.ts";
 import type { RequestScope } from "../callers/request-scope.ts";
 import { ownCopy } from "../util/own-copy.ts";
 import {
@@ -49,7 +48,6 @@ export interface OperationDetails {
   name: string | null;
   /** SHA-256 of the document, in hexadecimal; null until the document is found valid. */
   hash: string | null;
-  /** The distinct codes of the errors of the operation. */
   codes: readonly string[];
   readonly failed: FailedPath[];
   /** The fields that the operation selects; absent until its document is found valid. */
@@ -60,7 +58,8 @@ export interface OperationDetails {
 export interface ExecutionArgs extends EventExecution {
   readonly details: OperationDetails;
   /**
-   * Set for a dry run (`x-rungraph-explain: plan`): the operation reads made-up records to find out what it would read. The result has no data.
+   * Set for a dry run (`x-rungraph-explain: plan`): the operation reads made-up records to find out which requests it would send. The
+   * result has no data.
    */
   readonly dryRun: { readonly hasRequests: () => boolean } | null;
   /** Returns the `extensions` that report how the result was obtained; null if nothing is reported. */
@@ -78,7 +77,7 @@ interface RunOptions {
   readonly parsed?: ParsedRequest | null;
 }
 
-/** A parsed document, which is not validated yet, and the type of the operation of the request. */
+/** A document that is parsed but not yet validated, and the type of the requested operation. */
 export interface ParsedRequest {
   readonly document: PreparedDocument;
   readonly type: OperationTypeNode;
@@ -160,7 +159,7 @@ export function createEngine(settings: EngineSettings) {
     const plan = document.planOf(params.operationName, isReadOnly);
     const { operation: type, name } = plan.operation;
     details.type = type;
-    // Counters and spans outlive the document.
+    // The name is copied, because counters and spans outlive the document.
     details.name = name ? ownCopy(name.value.slice(0, MAX_OPERATION_NAME_LENGTH)) : null;
     details.hash = document.hash;
     details.selected = plan;
@@ -175,19 +174,17 @@ export function createEngine(settings: EngineSettings) {
 
   /**
    * Charges the memory of a plan to its caller. For a cached document, charges its actual size if that is above `SHARED_BYTES`. For any
-   * other, charges an upper bound for the plan, plus `besides` bytes.
+   * other document, charges an upper bound for the plan, plus `besides` bytes.
    */
-  const chargePlan = (
-    scope: RequestScope,
-    plan: Plan,
-    known: PreparedDocument | null,
-    besides = 0,
-  ): MemoryReservation | null =>
+  const chargePlan = (scope: RequestScope, plan: Plan, known: PreparedDocument | null, besides = 0) =>
     known
       ? memoryBudget.charge(scope, known.bytes(), SHARED_BYTES)
       : memoryBudget.charge(scope, besides + sizeOfSelection(schema, plan, null) * PLANNED_FIELD_BYTES);
 
-  /** Executes a plan in a scope until the result is complete or the meter stops it. The plan of a subscription is executed for one event. */
+  /**
+   * Executes a plan in a scope until the result is complete or the meter stops the operation. A subscription's plan is executed once for
+   * each event.
+   */
   const execute = (
     plan: Plan,
     { variables }: OperationParams,
@@ -311,7 +308,7 @@ export function createEngine(settings: EngineSettings) {
   };
 }
 
-/** Finalizes a result for its caller: adds the request id to the errors, and `extensions`. */
+/** Finalizes a result: adds the request id to its errors, and adds `extensions`. */
 export function finalizeResult<Result extends ExecutionResult>(
   result: Result,
   requestId: string,

@@ -12,14 +12,14 @@ import {
 } from "../errors.ts";
 import { locationsOf } from "./documents/parse.ts";
 
-/** Receives an unexpected error and the path of the field that failed with it. */
-export type OnUnexpected = (error: unknown, path: GraphQLError["path"]) => void;
-
 /**
- * Converts any error to the error that callers see. It is the only place that does so. Errors of unknown classes are masked in every
- * NODE_ENV, because their message, stack and cause can name hosts and paths.
+ * Converts any error to the error that callers see. No other function does. Errors of unknown classes are masked in every NODE_ENV, because
+ * their message, stack and cause can name hosts and paths. `onUnexpected` receives each of them, with the path of the failed field.
  */
-export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQLError {
+export function publicError(
+  error: unknown,
+  onUnexpected: (error: unknown, path: GraphQLError["path"]) => void,
+): GraphQLError {
   const located = error instanceof GraphQLError ? error : null;
   const cause = located ? located.originalError : error;
   const outcome = located?.extensions["outcome"] === "unknown" ? { outcome: "unknown" } : {};
@@ -71,7 +71,7 @@ function withoutValues({ message, originalError }: GraphQLError): string {
 
 const GOT = " got invalid value ";
 
-/** Match the beginnings of messages that then repeat a value. */
+/** Each expression matches the part of a message before a value that the message repeats. */
 const BEFORE_VALUES = [
   /^String cannot represent a non string value(?=:)/,
   /^(?:Enum "\w+"|\w+) cannot represent [^:]*(?=: *["{[])/,
@@ -105,11 +105,7 @@ function isOfGraphQL(cause: unknown): boolean {
   return cause == null || (cause instanceof GraphQLError && isOfGraphQL(cause.originalError));
 }
 
-function at(
-  original: GraphQLError | null,
-  message: string,
-  extensions: GraphQLErrorExtensions,
-): GraphQLError {
+function at(original: GraphQLError | null, message: string, extensions: GraphQLErrorExtensions) {
   const error = withoutStack(
     () => new GraphQLError(withoutMiddle(message), { path: original?.path ?? null, extensions }),
   );
@@ -128,7 +124,7 @@ export interface FailedPath {
 const MAX_FAILED_PATHS = 5;
 const MAX_RESPONSE_KEY_LENGTH = 200;
 
-/** Adds the upstream requests, and the bugs of the gateway, that caused errors. */
+/** Counts the upstream requests and the bugs of the gateway that caused errors. */
 export function addPaths(paths: FailedPath[], errors: readonly GraphQLError[]): void {
   for (const { extensions, path } of errors) {
     // Safe: `publicError` adds a code to each of its errors, and copies the details of a failure.
@@ -145,7 +141,7 @@ export function addPaths(paths: FailedPath[], errors: readonly GraphQLError[]): 
   }
 }
 
-/** Records the errors of an operation for the log line of the operation. */
+/** Records the codes and the causes of errors for the log line of the operation. */
 export function recordErrors(
   details: { codes: readonly string[]; readonly failed: FailedPath[] },
   errors: readonly GraphQLError[],
@@ -156,8 +152,8 @@ export function recordErrors(
 }
 
 /**
- * The errors of a mutation that HALT has ended, as callers see them. `first` is the first error before its conversion. If it is inside the
- * result of a root field, the command of that field was executed although the result does not show it. The outcome is then unknown.
+ * The errors of a mutation that HALT has ended, as callers see them. `first` is the first error before its conversion. If that error is
+ * below a root field, the field's command was executed although the result does not show it, so the outcome is unknown.
  */
 export const withOutcome = (errors: readonly GraphQLError[], first: GraphQLError): GraphQLError[] =>
   errors.map((error) =>
@@ -174,7 +170,6 @@ export const tooLarge = (
   code: "OPERATION_TOO_LARGE" | "OPERATION_TOO_DEEP" = "OPERATION_TOO_LARGE",
 ): GraphQLError => rejection(message, code, { spec: true });
 
-/** Creates the error of an operation that its meter has stopped. */
 export const stopError = (reason: unknown, extensions: GraphQLErrorExtensions = {}): GraphQLError =>
   reason instanceof GraphQLError
     ? withExtensions(reason, extensions)
@@ -196,10 +191,7 @@ const DRY_RUN_CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
  * Removes the data from the result of a dry run, and the errors that made-up records may have caused. If the operation sent no requests,
  * it read no such records, and all errors remain.
  */
-export function withoutData(
-  { errors = [], ...result }: ExecutionResult,
-  hasRequests: boolean,
-): ExecutionResult {
+export function withoutData({ errors = [], ...result }: ExecutionResult, hasRequests: boolean) {
   if (!("data" in result)) return { errors };
   const kept = errors.filter(({ extensions }) => !hasRequests || DRY_RUN_CODES.has(extensions["code"]));
   return { data: null, ...(kept.length > 0 && { errors: kept }) };

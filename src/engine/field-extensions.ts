@@ -1,6 +1,6 @@
 /*
  * Metadata in a field's `extensions`, read by the plan and the limits. The types here are loose, because the engine depends neither on REST
- * nor on records. The schema code that declares fields checks them.
+ * nor on records. The schema code that declares fields checks these types.
  */
 
 /** Whether a path of fields is selected: `isSelected("nodes", "metrics")`. */
@@ -18,7 +18,7 @@ export interface ResponsePath {
   readonly at: string | number;
 }
 
-/** The context of resolvers. The context has a response path only in a traced operation. */
+/** The context of resolvers. It has a response path only in a traced operation. */
 export interface TracedContext {
   /** The response path of the field that is resolved; null outside of the result and without a trace. */
   readonly path: ResponsePath | null;
@@ -35,7 +35,7 @@ type StartChild = (
   keysOf: KeysOf,
 ) => Promise<unknown>;
 
-/** The needs of a selection from its parent object. */
+/** The needs of a selection's fields from their parent object. */
 export interface SelectionNeeds {
   /** Keys of the parent's record. */
   readonly keys: readonly string[];
@@ -64,8 +64,8 @@ export interface LoadedRecord {
 }
 
 /**
- * The value of a field that is computed later, in a time slice of the operation. If many promises resolve in one slice, computations in
- * their callbacks would run as microtasks without a pause.
+ * A field value that is computed later, in a time slice of the operation. If promises computed their values themselves, many of them could
+ * resolve at once and block the event loop, because microtasks run without a pause.
  */
 export class LazyValue {
   readonly compute: () => unknown;
@@ -99,13 +99,11 @@ export interface InputExtensions {
   readonly isSecret?: boolean;
 }
 
-/** Metadata in the schema's `extensions`. */
 export interface SchemaExtensions {
   /** Returns the schema that introspection shows, if it is another schema. */
   readonly introspected?: () => object;
 }
 
-/** Metadata in a scalar's `extensions`. */
 export interface ScalarExtensions {
   /** Whether a value needs no serialization. */
   readonly isPassThrough?: (value: unknown) => boolean;

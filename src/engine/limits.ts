@@ -35,31 +35,26 @@ export const fragmentsOf = ({ definitions }: DocumentNode): Fragments =>
     ),
   );
 
-/** The nodes at the root of an operation. The nodes of a fragment count once, because a second spread adds the same fields. */
-export function rootNodesOf(
-  { selectionSet }: OperationDefinitionNode,
-  fragments: Fragments,
-): SelectionNode[] {
+/** The selection set of a node or, for a spread, of its fragment. */
+const selectionSetOf = (node: SelectionNode, fragments: Fragments): SelectionSetNode | undefined =>
+  (node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node)?.selectionSet;
+
+/**
+ * The nodes that an operation or field selects, including the nodes of fragments. The nodes of a fragment count once, because a second
+ * spread adds the same fields.
+ */
+export function selectedNodes({ selectionSet }: OperationDefinitionNode | FieldNode, fragments: Fragments) {
   const nodes: SelectionNode[] = [];
-  const seen = new Set<SelectionSetNode>();
-  const collect = (set: SelectionSetNode): void => {
-    if (seen.has(set)) return;
-    seen.add(set);
-    for (const node of set.selections) {
+  const sets = new Set([selectionSet]);
+  for (const set of sets)
+    for (const node of set?.selections ?? []) {
       nodes.push(node);
-      const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      if (node.kind !== Kind.FIELD && fragment?.selectionSet) collect(fragment.selectionSet);
+      if (node.kind !== Kind.FIELD) sets.add(selectionSetOf(node, fragments));
     }
-  };
-  collect(selectionSet);
   return nodes;
 }
 
-export function appliesTo(
-  schema: GraphQLSchema,
-  condition: string | undefined,
-  type: GraphQLObjectType,
-): boolean {
+export function appliesTo(schema: GraphQLSchema, condition: string | undefined, type: GraphQLObjectType) {
   if (!condition || condition === type.name) return true;
   const wider = schema.getType(condition);
   return isAbstractType(wider) && schema.isSubType(wider, type);
@@ -73,8 +68,8 @@ export interface OperationLimits {
 }
 
 /*
- * Validation compares fields with the same response name in pairs, with their arguments and selections, and compares fragments in pairs as
- * well. graphql-js aborts it after 100 ms. With the limits below it takes at most 20 ms.
+ * Validation compares each pair of fields with the same response name, including their arguments and selections, and each pair of
+ * fragments. graphql-js limits the number of comparisons, but only to about 100 ms. With the limits below, validation takes at most 20 ms.
  */
 
 /** Maximum fields with the same response name that have arguments or selections. */
@@ -114,18 +109,17 @@ function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: Op
     repeats.set(key, (repeats.get(key) ?? 0) + 1);
   };
 
-  /** Walks each selection once: nested spreads can grow exponentially. */
+  /** The depth of a selection set. Walks each set once, because nested spreads can grow exponentially. */
   const depthOf = (set: SelectionSetNode | undefined): number => {
     const known = set ? depths.get(set) : 0;
     if (!set || known !== undefined) return known ?? 0;
-    // A fragment that contains itself is reported by validation.
+    // Ends the recursion for a fragment that contains itself, which validation rejects.
     depths.set(set, 0);
     let depth = 0;
     for (const node of set.selections) {
       if (node.kind === Kind.FRAGMENT_SPREAD) fragmentNames.add(node.name.value);
       if (node.kind === Kind.FIELD) count(node);
-      const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      const below = depthOf(fragment?.selectionSet);
+      const below = depthOf(selectionSetOf(node, fragments));
       if (node.kind !== Kind.FIELD) depth = Math.max(depth, below);
       else if (node.name.value !== "__schema") depth = Math.max(depth, below + 1);
     }
@@ -165,9 +159,9 @@ function checkRoot(
   { mutationFields }: OperationLimits,
 ): void {
   const { operation: type } = operation;
-  const nodes = rootNodesOf(operation, fragments);
+  const nodes = selectedNodes(operation, fragments);
   // The specification of September 2025 has this rule. Without it, the validation of graphql-js 16 would throw on such a document.
-  if (type === "subscription" && nodes.some(isConditional))
+  if (type === "subscription" && nodes.some((node) => hasDirective(node, "skip", "include")))
     throw new GraphQLError("Expected no @skip or @include at the root of a subscription.", {
       nodes: operation,
       extensions: { code: "GRAPHQL_VALIDATION_FAILED" },
@@ -185,11 +179,8 @@ function checkRoot(
   }
 }
 
-const isConditional = ({ directives = [] }: SelectionNode): boolean =>
-  directives.some(({ name }) => name.value === "skip" || name.value === "include");
-
-const isDeferred = ({ directives = [] }: SelectionNode): boolean =>
-  directives.some(({ name }) => name.value === "defer");
+const hasDirective = ({ directives = [] }: SelectionNode, ...names: readonly string[]): boolean =>
+  directives.some(({ name }) => names.includes(name.value));
 
 /** The sizes of operations whose size depends on no variable. */
 const sizes = new WeakMap<OperationDefinitionNode, number>();
@@ -197,9 +188,9 @@ const sizes = new WeakMap<OperationDefinitionNode, number>();
 /**
  * Counts the fields that an operation selects with its fragments expanded, each multiplied by the length of the list arguments above the
  * field. A fragment with `@defer` counts as one more field. Fields with `@skip` or `@include` are counted, and so are fields of
- * introspection. The lengths of upstream lists are unknown and are not considered. With `variables: null` it counts the fields of the plan,
- * for all possible types. Own code: cost packages (graphql-cost-analysis, graphql-armor-cost-limit) walk a fragment again at each spread,
- * which is exactly the attack.
+ * introspection. The lengths of upstream lists are unknown and are not considered. With `variables: null`, the fields of the plan are
+ * counted, for all possible types. Own code: cost packages (graphql-cost-analysis, graphql-armor-cost-limit) walk a fragment again at each
+ * spread, which takes exponential time for nested spreads.
  */
 export function sizeOfSelection(
   schema: GraphQLSchema,
@@ -210,7 +201,7 @@ export function sizeOfSelection(
   if (known != null) return known;
   let isFixed = true;
 
-  /** Memoized by selection and type, because nested spreads can grow exponentially. */
+  /** The sizes of selections by type. Memoized, because nested spreads can grow exponentially. */
   const counted = new Map<SelectionSetNode, Map<GraphQLObjectType, number>>();
 
   const sizeOfSet = (set: SelectionSetNode, type: GraphQLObjectType): number => {
@@ -226,7 +217,7 @@ export function sizeOfSelection(
       }
       const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
       if (fragment && appliesTo(schema, fragment.typeCondition?.name.value, type))
-        size += sizeOfSet(fragment.selectionSet, type) + (isDeferred(node) ? 1 : 0);
+        size += sizeOfSet(fragment.selectionSet, type) + (hasDirective(node, "defer") ? 1 : 0);
     }
     byType.set(type, size);
     return size;
@@ -251,7 +242,7 @@ export function sizeOfSelection(
     // Safe: the declaration of the field sets these extensions.
     const { itemsOf: name } = field.extensions as FieldExtensions;
     const value = variables && node.arguments?.find((argument) => argument.name.value === name)?.value;
-    // The factor is at least one, because zero times the infinite size of a recursive fragment would be NaN.
+    // The factor is at least one, because zero times an infinite size would be NaN. Nested spreads can make a size infinite.
     return value ? Math.max(1, lengthOf(value)) : null;
   };
 

@@ -1,7 +1,7 @@
 import { GraphQLError, type GraphQLSchema, Kind } from "graphql";
 import { GatewayError, withoutStack } from "../errors.ts";
 import type { FieldExtensions } from "./field-extensions.ts";
-import { rootNodesOf } from "./limits.ts";
+import { selectedNodes } from "./limits.ts";
 import type { Plan } from "./plan/plan.ts";
 
 type Path = NonNullable<GraphQLError["path"]>;
@@ -10,7 +10,7 @@ interface Group {
   readonly first: GraphQLError;
   readonly failure: GatewayError;
   readonly references: Set<string | undefined>;
-  /** The null positions of the result, by their joined keys. */
+  /** The paths of the nulls in the result, by their joined keys. */
   readonly paths: Map<string, Path>;
 }
 
@@ -18,7 +18,7 @@ interface Group {
 export function separateNames(schema: GraphQLSchema, { operation, fragments }: Plan): ReadonlySet<string> {
   const fields = schema.getRootType(operation.operation)?.getFields();
   return new Set(
-    rootNodesOf(operation, fragments).flatMap((node) => {
+    selectedNodes(operation, fragments).flatMap((node) => {
       if (node.kind !== Kind.FIELD) return [];
       const { errorsStaySeparate }: FieldExtensions = fields?.[node.name.value]?.extensions ?? {};
       return errorsStaySeparate ? [(node.alias ?? node.name).value] : [];
@@ -107,7 +107,7 @@ function nullAt(data: unknown, path: Path): Path {
   return path;
 }
 
-/** The original failure. Fields can share it: each reference to it wraps the same error object. */
+/** The original failure, which several fields may share. Each reference wraps the same error object. */
 const rootOf = (error: GatewayError): GatewayError =>
   error.cause instanceof GatewayError ? rootOf(error.cause) : error;
 

@@ -20,15 +20,14 @@ export interface MeterSettings {
 }
 
 /**
- * Maximum errors of one result: one per item of the longest page. An error costs as much as hundreds of fields. Fields that fail beyond the
- * limit are null without an error.
+ * Maximum errors of one result: one for each item of the longest page. An error takes as long as hundreds of fields. Above the limit,
+ * failed fields are null without an error.
  */
 const MAX_ERRORS = 500;
 
 /** Assumed size of a number, a boolean or null as JSON. */
 const BYTES_PER_VALUE = 12;
 
-/** Length of a short string, in characters. */
 const SHORT_STRING_LENGTH = 100;
 
 /** Matches a character that takes more than one byte in JSON. A control character takes six. */
@@ -45,9 +44,11 @@ function sizeOf(value: unknown): number {
   return size;
 }
 
-/** Memory of a field or list item until the result is sent, in the unit of the memory budget. The measured heap size is 60 to 80 bytes. */
+/**
+ * Memory of a field or list item until the result is sent: 60 to 80 bytes of the heap, which are half as many units of the memory budget.
+ */
 const RESULT_FIELD_BYTES = 35;
-/** Memory for each byte of the result while the result is encoded, as a string (one or two bytes per character) and in UTF-8. */
+/** Memory for each byte of the result while it is encoded: a string, with one or two bytes per character, and its UTF-8. */
 const ENCODED_COPIES = 2;
 /**
  * Number of fields after which the memory of the result is charged again. `BYTES_PER_CHARGE`: number of bytes. Most results are smaller and
@@ -97,7 +98,7 @@ export class Meter {
     });
   }
 
-  /** Stops the operation if it is still computing some time after its deadline. No more reads are possible then. */
+  /** Stops the operation if it is still computing `COMPUTING_MS` after its deadline, when no more reads are possible. */
   #stopComputing(): void {
     if (this.isWaiting()) this.stop(tooLarge("Expected a result that is computed in time, got more."));
   }

@@ -73,7 +73,7 @@ interface Served {
 export class Scheduler {
   readonly #queues = new FairQueue<Served>(null);
   readonly #callerQueues: CallerQueues<Served>;
-  /** The tasks of each caller that belong to no operation's queue: parsing responses, starting operations. */
+  /** The tasks of each caller that belong to no operation's queue, such as parsing a response or starting an operation. */
   readonly #own: PerCaller<TaskQueue>;
   #isServing = false;
 
@@ -148,7 +148,7 @@ export class Scheduler {
     return this.#queues.isReady();
   }
 
-  /** The fair queue of a caller's task queues. Schedules a slice. */
+  /** The fair queue of a caller's task queues. Schedules a slice, because the caller of this method is about to add a task queue. */
   callerQueueOf(caller: Caller): FairQueue<Served> {
     if (!this.isWaiting()) this.#serveLater();
     return this.#callerQueues.of(caller);
@@ -161,8 +161,8 @@ export class Scheduler {
   }
 
   /**
-   * Serves a time slice. The microtasks of the first task run before the other tasks, so that work which follows from them is still served
-   * in this slice.
+   * Serves a time slice. The microtasks of the first task run before the other tasks, so that tasks which they add are served in the same
+   * slice.
    */
   #serve(): void {
     void Promise.resolve().then(() => process.nextTick(() => this.#serveRest()));

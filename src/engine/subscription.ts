@@ -42,11 +42,6 @@ export interface OpenStream {
   readonly openEvent: () => EventExecution;
 }
 
-/** An event of a source. The `extensions` of the event become the `extensions` of its result. */
-interface SourceEvent {
-  readonly extensions: Record<string, unknown> | null;
-}
-
 /** The results of a subscription, one for each event. `return` ends it, even while `next` is pending. */
 export type Results = Required<Pick<AsyncIterableIterator<ExecutionResult>, "next" | "return">> &
   AsyncIterable<ExecutionResult>;
@@ -79,8 +74,8 @@ export async function openResults(
     scope.end("completed");
     return source;
   }
-  // Safe: the sources of all subscription fields yield such events.
-  const events = source[Symbol.asyncIterator]() as AsyncIterator<SourceEvent>;
+  // Safe: the sources of all subscription fields yield events with `extensions`, which become those of the result.
+  const events = source[Symbol.asyncIterator]() as AsyncIterator<Pick<ExecutionResult, "extensions">>;
   const finish = async () => {
     scope.end("completed");
     await events.return?.();
@@ -95,10 +90,8 @@ export async function openResults(
       scope.onEnd(leave);
       try {
         const result = await executeEvent(event, execution);
-        return {
-          done: false,
-          value: event.extensions ? { ...result, extensions: event.extensions } : result,
-        };
+        const { extensions } = event;
+        return { done: false, value: extensions ? { ...result, extensions } : result };
       } finally {
         scope.offEnd(leave);
         execution.scope.end("completed");

@@ -1,5 +1,6 @@
 import type { Caller, CallerRegistry, ExceededLimit, Quota, QuotaLimits } from "../callers/callers.ts";
 import type { Config } from "../config.ts";
+import type { Client } from "../rest/client/client.ts";
 import { OVERLOADED, GatewayError } from "../errors.ts";
 import type { RequestScope } from "../callers/request-scope.ts";
 import { type Link, LinkedList } from "../util/linked-list.ts";
@@ -10,11 +11,7 @@ const OPERATION_KIND = "operations under way";
  * Creates the admission limits. `shedLoad` returns true, and counts the rejection, when the upstream queue has no room for another operation
  * of this caller.
  */
-export function createAdmission(
-  config: Config,
-  callers: CallerRegistry,
-  shedLoad: (caller: Caller) => boolean,
-) {
+export function createAdmission(config: Config, callers: CallerRegistry, shedLoad: Client["shedLoad"]) {
   const { MAX_OPERATIONS: all, MAX_UNVERIFIED_MUTATIONS: mutations } = config;
   // Unverified callers may use all permits that others do not need, because the permits of unverified callers can be preempted.
   const operations = {
@@ -34,8 +31,8 @@ export function createAdmission(
     new ConcurrencyLimit(kind, callers.quota(shares), check);
   return {
     operation: limitOn(OPERATION_KIND, operations, (caller, paused) =>
-      // An operation that waits for a rate limit leaves its permit to others, but uses memory, so the number of such operations is limited
-      // too.
+      // An operation that waits for a rate limit lends its permit to others but still uses memory, so the number of these operations is
+      // limited too.
       paused >= 4 * all || shedLoad(caller) ? overloaded() : null,
     ),
     stream: limitOn("subscriptions", streams, whileOpen),
@@ -114,8 +111,8 @@ class ConcurrencyLimit {
   }
 
   /**
-   * A permit of an unverified caller at the address with the most permits. Null for an unverified caller whose own address would not have
-   * fewer permits than that address.
+   * A permit of an unverified caller at the address with the most permits. Null if the new caller is unverified, and its own address would
+   * then have no fewer permits than that address.
    */
   #unverifiedFor(caller: Caller): Permit | null {
     const ofAddress = (permit: Permit) => this.quota.of(permit.caller.addressCaller);

@@ -13,7 +13,7 @@ import { FOLDER } from "../package-info.ts";
 const OPERATIONS_FOLDER = new URL("schema/operations/", FOLDER);
 const SIGN_IN = "01-sign-in.graphql";
 
-/** Renames a document as the schema is renamed. */
+/** Renames the types in a document as `TYPE_NAMES` renames them in the schema. */
 type Rename = (text: string) => string;
 
 export const signInOperation = (rename: Rename): string => rename(readText(SIGN_IN));
@@ -29,6 +29,13 @@ export const shippedOperations = (rename: Rename) =>
     .map((file) => ({ file, text: rename(readText(file)) }));
 
 const readText = (file: string): string => readFileSync(new URL(file, OPERATIONS_FOLDER), "utf8");
+
+/** A description without the sentences that match an expression. */
+export const withoutSentences = (description: string, expression: RegExp): string =>
+  description
+    .split(/(?<=[.?!]) +/)
+    .filter((sentence) => !expression.test(sentence))
+    .join(" ");
 
 /** The comment before an operation, as one line. */
 export function commentOf({ loc }: OperationDefinitionNode): string {

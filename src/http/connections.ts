@@ -12,7 +12,7 @@ interface AddressEntry {
   link: Link<Socket>;
 }
 
-// These are properties of the socket. In a `WeakMap`, the entry and the socket would survive collections of the young generation.
+// Properties of the socket, because a socket in a `WeakMap` would survive collections of the young generation.
 declare module "node:net" {
   interface Socket {
     [RESPONSES]?: LinkedList<ServerResponse>;
@@ -23,7 +23,7 @@ declare module "node:net" {
 export const isClosed = (response: ServerResponse): boolean =>
   response.destroyed || response.writableFinished || response.req.socket.destroyed;
 
-/** Counts a response among the unanswered requests of its connection until the response is closed, then calls back. */
+/** Counts a response as an unanswered request of its connection until the response is closed, then calls back. */
 export function trackResponse(response: ServerResponse, callback: () => void): void {
   const { socket } = response.req;
   const responses = (socket[RESPONSES] ??= trackConnection(socket));
@@ -46,7 +46,7 @@ function trackConnection(socket: Socket): LinkedList<ServerResponse> {
   return responses;
 }
 
-/** Calls back once when a tracked response was sent or its client has disconnected. */
+/** Calls back once, when a tracked response has been sent or its client has disconnected. */
 export function onceClosed(response: ServerResponse, callback: () => void): void {
   if (isClosed(response)) callback();
   else response.once("close", callback);
@@ -94,8 +94,8 @@ export function listConnections(server: Server): LinkedList<Socket> {
 }
 
 /**
- * The first connection of a list that has no unanswered request. If there is none, the first one whose client has not read what was written:
- * anybody can request a large file and leave it unread.
+ * The first connection of a list that has no unanswered request. If there is none, the first one whose client has not read all written
+ * bytes, because anybody can request a large file and leave it unread.
  */
 function firstReplaceable({ first }: LinkedList<Socket>): Socket | undefined {
   let unread: Socket | undefined;
@@ -108,9 +108,9 @@ function firstReplaceable({ first }: LinkedList<Socket>): Socket | undefined {
 
 /**
  * Limits the open connections of a server, except WebSockets, which have a limit of their own. A connection beyond the limit replaces an
- * idle one: of the address with the most connections, the one that has begun no request for the longest time. So nobody keeps others out by
- * opening many connections, and a proxy may open as many as it needs. If none is idle, it replaces one whose client does not read. If there
- * is none either, the new one is closed.
+ * idle connection of the address with the most connections: the one whose last request began first. An address with many connections
+ * therefore keeps no other address out, and a proxy may open as many as it needs. If no connection is idle, one whose client does not read
+ * is replaced. The new connection may itself be the replaced one.
  */
 export function limitConnections(server: Server, max: number): void {
   const addresses = new Map<string, LinkedList<Socket>>();
@@ -153,6 +153,6 @@ export function limitConnections(server: Server, max: number): void {
     entry.peers.remove(entry.link);
     entry.link = entry.peers.add(socket);
   });
-  // A request that offers another protocol than WebSocket becomes a connection again.
+  // A request that offers a protocol other than WebSocket becomes a new connection (`serveWithoutUpgrade`).
   server.prependListener("upgrade", ({ socket }: IncomingMessage) => remove(socket));
 }

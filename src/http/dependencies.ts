@@ -43,8 +43,6 @@ export interface GatewayDependencies {
   /** Whether callers may request `extensions.explain`. */
   readonly isExplainable: boolean;
   readonly scheduler: Scheduler;
-  /** Converts any error to an error for callers. */
   readonly publicError: (error: unknown) => GraphQLError;
-  /** Receives unexpected errors of requests. */
   readonly onError: (error: unknown) => void;
 }

@@ -51,7 +51,7 @@ export function admitDownload({ admission }: GatewayDependencies, scope: Request
   admission.download.acquire(scope);
 }
 
-/** Serves a download, without a deadline. An incomplete body never looks complete. */
+/** Serves a download. An incomplete body never looks complete. */
 export async function serveDownload(
   { publicError, resolveIdentity, responseWriter, telemetry, shared }: GatewayDependencies,
   request: IncomingMessage,
@@ -88,7 +88,6 @@ export async function serveDownload(
       );
       await sending.catch((error: unknown) => {
         if (!scope.ended) failure = failureOf(error);
-        // A truncated file must not look complete.
         abortConnection(response);
       });
     }
@@ -147,9 +146,10 @@ export function createDownloads(dependencies: GatewayDependencies) {
         headers: length ? { "content-range": length } : {},
       });
     }
+    const { type, disposition, suffix } = FORMS[what];
     return {
       status,
-      headers: { ...HEADERS[what](name), ...bodyHeaders },
+      headers: { "content-type": type, ...contentDisposition(disposition, name + suffix), ...bodyHeaders },
       body: stream,
       failureOf: (error) => mapTransportError(endpoint, error),
     };
@@ -176,22 +176,13 @@ function pathOf(url: string): string {
   throw new InputError(`path: expected one query parameter, got ${path === undefined ? "none" : "several"}`);
 }
 
-const HEADERS: Record<Download, (name: string) => Record<string, string>> = {
+const FORMS = {
   // Logs are sent as plain text, although known servers send them as `text/html`.
-  logs: (name) => ({
-    "content-type": "text/plain; charset=utf-8",
-    ...contentDisposition("inline", `${name}.log`),
-  }),
-  outputs: (name) => ({
-    "content-type": "application/gzip",
-    ...contentDisposition("attachment", `${name}.tar.gz`),
-  }),
+  logs: { type: "text/plain; charset=utf-8", disposition: "inline", suffix: ".log" },
+  outputs: { type: "application/gzip", disposition: "attachment", suffix: ".tar.gz" },
   // Files of a run must not be rendered on this origin.
-  files: (name) => ({
-    "content-type": "application/octet-stream",
-    ...contentDisposition("attachment", name),
-  }),
-};
+  files: { type: "application/octet-stream", disposition: "attachment", suffix: "" },
+} as const satisfies Record<Download, object>;
 
 /** Matches a single range. Other `Range` headers are ignored, as RFC 9110 allows: the response is then the whole file. */
 const RANGE = /^bytes=(?:\d{1,15}-\d{0,15}|-\d{1,15})$/;

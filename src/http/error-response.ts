@@ -24,12 +24,7 @@ export const codeOf = ({ extensions: { code } }: GraphQLError): ErrorCode =>
   isErrorCode(code) ? code : "INTERNAL_SERVER_ERROR";
 
 /** Sends the error of a request that was rejected or has failed. Closes the connection unless the whole request has been received. */
-export function reject(
-  response: ServerResponse,
-  protocol: Protocol,
-  cause: GraphQLError,
-  requestId: string,
-): void {
+export function reject(response: ServerResponse, protocol: Protocol, cause: GraphQLError, requestId: string) {
   const request = response.req;
   const error = withExtensions(cause, { requestId });
   // The status always shows the error, as the newer media type specifies. Clients that accept the newer type do not parse

@@ -40,7 +40,6 @@ export const isNoCache = ({ headers }: IncomingMessage): boolean =>
  * addresses.
  */
 
-/** The parts of a request from which its identity is resolved. */
 export type Identifiable = Pick<IncomingMessage, "headers" | "socket">;
 
 /**
@@ -48,10 +47,7 @@ export type Identifiable = Pick<IncomingMessage, "headers" | "socket">;
  * that is not a trusted proxy. A proxy that names no address is itself the client. An IPv6 address is reduced to its network (64 bits),
  * because one client usually has all addresses of its network.
  */
-export function clientAddress(
-  { headers, socket }: Identifiable,
-  isTrusted: Config["TRUSTED_PROXIES"],
-): string {
+export function clientAddress({ headers, socket }: Identifiable, isTrusted: Config["TRUSTED_PROXIES"]) {
   let address = plain(socket.remoteAddress ?? "");
   if (!isTrusted?.(address, 0)) return networkOf(address);
   const named = namedBy(headers).toReversed();
@@ -64,8 +60,8 @@ export function clientAddress(
 }
 
 /**
- * The addresses that proxies have reported, the nearest proxy's last. If both headers are present and disagree, both are ignored, because a
- * client can send one header through a proxy that writes only the other.
+ * The addresses that proxies have reported, in the order of the header: the nearest proxy's address is last. If both headers are present
+ * and disagree, both are ignored, because a client can send one header through a proxy that writes only the other.
  */
 function namedBy({ forwarded, "x-forwarded-for": list }: Identifiable["headers"]): string[] {
   const standard = forwarded === undefined ? null : forwarded.split(",").map((hop) => plain(forOf(hop)));

@@ -16,7 +16,7 @@ interface OperationSource {
   readonly scope: RequestScope;
   readonly progress?: OperationProgress;
   readonly onRequest?: () => void;
-  /** Whether it is a dry run: nothing is sent upstream. */
+  /** Set for a dry run, which sends nothing upstream. */
   readonly isDryRun?: boolean;
   /** The trace of the operation; null unless the result has `extensions.explain` or `extensions.stale`. */
   readonly operationTrace?: OperationTrace | null;

@@ -10,7 +10,6 @@ import { OperationTrace } from "../operation-trace.ts";
 import type { GatewayDependencies } from "./dependencies.ts";
 import { OperationContext } from "./operation-context.ts";
 
-/** The open GraphQL operation of a request. */
 export interface OpenedOperation extends ExecutionArgs {
   readonly run: <Answer>(act: () => Answer) => Answer;
   /** Reports the operation with the HTTP status of its result, null by WebSocket, and ends its scope. */

@@ -1,6 +1,9 @@
 import type { IncomingMessage } from "node:http";
 
-/** All paths that the gateway serves. A path that ends with a slash stands for the paths below it. The proxies of `deploy/` pass them on. */
+/**
+ * All paths that the gateway serves. A path that ends with a slash stands for all paths below. The proxies in `deploy/` forward these
+ * paths.
+ */
 export const PATHS = {
   root: "/",
   graphql: "/graphql",

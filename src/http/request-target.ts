@@ -28,8 +28,7 @@ export function hasValidUrl({ url = "", headers: { host = "localhost" } }: Incom
 export const MAX_HEADERS = 100;
 
 /** Whether a request has more headers than the maximum. Node drops the others silently, even the token. */
-export const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean =>
-  rawHeaders.length > 2 * MAX_HEADERS;
+export const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage) => rawHeaders.length > 2 * MAX_HEADERS;
 
 /** The last valid `Host`. It is remembered because nearly all requests have the same host, and parsing it takes as long as routing. */
 let lastHost = "localhost";

@@ -19,8 +19,8 @@ interface Sent<Body> {
 const WRITTEN_CHUNK_BYTES = 65_536;
 
 /**
- * Responses above this length, in characters, are written immediately. Shorter responses are written together after the pending I/O. Long
- * responses that are written together would all be buffered at the same time.
+ * Maximum length of a short response, in characters. Short responses are written together after the pending I/O. Long ones are written
+ * immediately, because they would otherwise all be buffered at the same time.
  */
 const SHORT_BODY_BYTES = 16_384;
 
@@ -52,19 +52,15 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     });
   };
 
-  /** Returns a function that counts buffered bytes of a response until the response is closed. */
+  /** Returns a function that adds to the buffered bytes of a response. They are counted until the response is closed. */
   const openResponseAccount = (response: ServerResponse, caller: Caller): CountBuffered => {
-    const { count, close } = sendBuffers.open(caller, () => abortConnection(response));
+    const { count, close } = sendBuffers.openAccount(caller, () => abortConnection(response));
     onceClosed(response, close);
     return count;
   };
 
   /** Writes bytes of a body. Each chunk counts as buffered until it is written. */
-  const writeBytes = async (
-    response: ServerResponse,
-    bytes: Uint8Array,
-    count: CountBuffered,
-  ): Promise<void> => {
+  const writeBytes = async (response: ServerResponse, bytes: Uint8Array, count: CountBuffered) => {
     for (let from = 0; from < bytes.length; from += WRITTEN_CHUNK_BYTES) {
       const chunk = bytes.subarray(from, from + WRITTEN_CHUNK_BYTES);
       await write(response, chunk);
@@ -77,12 +73,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
    * and learns secrets from the length of compressed responses, is not possible here, because browsers never add tokens by themselves.
    * Calls `onEncoded` once, when the whole memory of the response is counted as buffered.
    */
-  const send = async (
-    response: ServerResponse,
-    sent: Sent<string>,
-    caller: Caller,
-    onEncoded: () => void = () => {},
-  ): Promise<void> => {
+  const send = async (response: ServerResponse, sent: Sent<string>, caller: Caller, onEncoded = () => {}) => {
     const { status, headers, body: text } = sent;
     if (text.length > SHORT_BODY_BYTES) return sendLong(response, sent, caller, onEncoded);
     onEncoded();
@@ -135,7 +126,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     caller: Caller,
     onChunk: (bytes: number) => void = () => {},
   ): Promise<void> => {
-    // A caller that has disconnected has ended its scope, and with it the body.
+    // The disconnect has ended the scope, and the scope has cancelled the body.
     if (isClosed(response)) return;
     const count = openResponseAccount(response, caller);
     response.writeHead(status, headers);
@@ -162,13 +153,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     response.end();
   };
 
-  return {
-    send,
-    stream,
-    openResponseAccount,
-    openAccount: sendBuffers.open,
-    waitingBytes: sendBuffers.total,
-  };
+  return { send, stream, openResponseAccount, ...sendBuffers };
 }
 
 export type ResponseWriter = ReturnType<typeof createResponseWriter>;
@@ -178,7 +163,6 @@ export type CountBuffered = (bytes: number) => void;
 
 interface BufferedReader {
   readonly caller: Caller;
-  /** Disconnects the reader. */
   readonly abort: () => void;
   bytes: number;
 }
@@ -208,12 +192,12 @@ function createSendBufferBudget(maxBytes: number, callers: CallerRegistry) {
   };
 
   return {
-    total: () => quota.taken,
+    waitingBytes: () => quota.taken,
     /**
      * Starts counting the buffered bytes of a reader. The returned `count` adds bytes, or subtracts if negative, until `close` is called.
      * `abort` must disconnect the reader.
      */
-    open: (caller: Caller, abort: () => void) => {
+    openAccount: (caller: Caller, abort: () => void) => {
       const link = readers.add({ caller, abort, bytes: 0 });
       const count: CountBuffered = (bytes) => {
         if (!readers.has(link)) return;

@@ -38,14 +38,14 @@ interface Routes {
   readonly others: readonly ((request: IncomingMessage, response: ServerResponse) => boolean)[];
 }
 
-/** Maximum size of an agent's message, in bytes. The MCP SDK takes 100 times longer to read a message than `JSON.parse`. */
+/** Maximum size of an agent's message, in bytes. The MCP SDK takes 100 times as long as `JSON.parse` to read a message. */
 const MAX_MESSAGE_BYTES = 65_536;
 
 const OTHER_ORIGIN = rejection("Expected no Origin or one of CORS_ORIGINS, got another.", "BAD_REQUEST", {
   status: 403,
 });
 
-/** Routes requests: GraphQL by POST, probes and metrics, downloads, exports, the page, and the rest. Applies CORS, load and body limits. */
+/** Routes requests to GraphQL, MCP, probes, metrics, downloads, exports and GraphiQL. Applies CORS, and the limits on load and bodies. */
 export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, others }: Routes) {
   const { config, origins, resolveIdentity, admission, responseWriter, telemetry } = dependencies;
   const open = new LinkedList<ServerResponse>();

@@ -84,7 +84,7 @@ export function createHttpServer(listener: RequestListener, limits = SOCKET_LIMI
  */
 export const forWebSockets = (listener: UpgradeListener) =>
   function (this: unknown, ...[request, socket, head]: Parameters<UpgradeListener>): void {
-    // The responses to earlier requests would be lost. No client upgrades while it waits for responses.
+    // An upgrade would lose the responses to earlier requests. No client upgrades while it waits for responses.
     if (unanswered(request.socket) > 0) socket.destroy();
     else if (hasTooManyHeaders(request)) refuse(request.socket, 431);
     else if (request.headers.upgrade?.toLowerCase() === "websocket") {
@@ -97,7 +97,7 @@ export const forWebSockets = (listener: UpgradeListener) =>
 
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-/** Rejects a connection that has no response object, with a status: a WebSocket, or a request that does not arrive. */
+/** Rejects a connection without a response object, such as a WebSocket or an incomplete request, with a status. */
 export function refuse(socket: Duplex, status: number): void {
   socket.on("error", () => socket.destroy());
   // Destroys the socket even if the client keeps its side open. Nothing else would close it, not even the shutdown.

@@ -38,7 +38,7 @@ export function createEventLog(log: Log) {
       log.warn({ cause: code }, "a request to the service failed");
     },
 
-    /** Logs a batch whose list the server rejects although it serves the single reads. */
+    /** Logs that the server rejects the list request of a batch although it serves the single reads. */
     refusedBatch: (route: string): void =>
       log.warn(
         { route },

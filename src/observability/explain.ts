@@ -48,22 +48,23 @@ class Load {
 }
 
 /**
- * Creates the report of an upstream request. Its outcome is filled in when the response arrives, which may be after the operation was
- * complete.
+ * Creates the report of an upstream request. The outcome is filled in when the response arrives, possibly after the operation has
+ * completed.
  */
 const shownOf = (
-  { attempts, round }: { readonly attempts: readonly object[]; readonly round: number },
+  { round, waitedFor }: Pick<Load, "round" | "waitedFor">,
+  attempt: number,
   { method, path }: { readonly method: string; readonly path: string },
   startMs: number,
-  { waitedMs, waitedFor }: { readonly waitedMs: number; readonly waitedFor: WaitReason | null },
+  waitedMs: number,
 ) => ({
   method,
   template: path,
   /** Number of the attempt. A number above 1 means a retry. */
-  attempt: attempts.length + 1,
+  attempt,
   status: null as number | null,
   error: null as string | null,
-  /** One more than the number of consecutive requests on which this request depended. */
+  /** Number of the round: one more than the number of requests that had to finish, one after another, before this request. */
   round,
   startMs: tenths(startMs),
   waitedMs: tenths(waitedMs),
@@ -81,7 +82,7 @@ function replay({ events }: OperationTrace, began: number) {
   const attempts: { readonly load: Load; readonly shown: Shown }[] = [];
   const free = new Set<PathCost>();
   const scans = new Map<PathCost, { readonly compared: readonly string[]; readonly rows: number }>();
-  /** The root field that sent the last command, and the number of rounds before it. */
+  /** The root field that sent the last command, and the number of rounds before that field. */
   let mutation: { readonly top: PathCost | null; readonly rounds: number } = { top: null, rounds: 0 };
 
   const loadOf = (traceEntry: TraceEntry | null): Load => {
@@ -147,10 +148,7 @@ function replay({ events }: OperationTrace, began: number) {
     else if (what.kind === "sent") {
       // The load may have joined a request of another operation. If that operation has ended, the request is sent for this one.
       load.served = "request";
-      const shown = shownOf(load, what, at - began, {
-        waitedMs: at - load.waitsSince,
-        waitedFor: load.waitedFor,
-      });
+      const shown = shownOf(load, load.attempts.length + 1, what, at - began, at - load.waitsSince);
       load.sentAt = at;
       load.attempts.push(shown);
       attempts.push({ load, shown });
@@ -170,13 +168,9 @@ const roundsOf = (attempts: readonly { readonly shown: Shown }[]): number =>
 
 /**
  * Returns a function that reports how a result was obtained: `extensions.explain` if the caller requested it, and `extensions.stale` if a
- * stale response was used. It returns null if there is neither. `began` is by `performance.now()`.
+ * stale response was used. The function returns null if there is nothing to report. `began` is by `performance.now()`.
  */
-export function explainer(
-  operationTrace: OperationTrace,
-  began: number,
-  isRequested: boolean,
-): () => object | null {
+export function explainer(operationTrace: OperationTrace, began: number, isRequested: boolean) {
   /** Number of requests before the initial result. */
   let atOnce: number | null = null;
   return () => {
@@ -260,8 +254,8 @@ function firstOf(paths: ReadonlySet<PathCost>) {
 }
 
 /**
- * Maximum number of paths with stale responses that are reported. `MAX_CHARACTERS`: their maximum total length, because aliases can be as
- * long as the document.
+ * Maximum number of paths with stale responses that are reported. `MAX_CHARACTERS`: maximum total length of these paths, in characters,
+ * because aliases can be as long as the document.
  */
 const MAX_STALE = 500;
 const MAX_CHARACTERS = 100_000;

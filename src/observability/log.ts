@@ -1,5 +1,14 @@
 import pino from "pino";
-import { SEVERITIES } from "./severity.ts";
+
+/** Maps each log level to the severity name that the log collectors of cloud providers expect. */
+export const SEVERITIES: Readonly<Record<string, string>> = {
+  trace: "DEBUG",
+  debug: "DEBUG",
+  info: "INFO",
+  warn: "WARNING",
+  error: "ERROR",
+  fatal: "CRITICAL",
+};
 
 type Write = (fields: object, message: string) => void;
 
@@ -43,7 +52,7 @@ export function createLog(level: string): { readonly log: Log; readonly close: (
 }
 
 /** The level of a line: pino's number, and the name that log collectors expect. */
-const levelOf = (label: string, level: number): object => ({
+const levelOf = (label: string, level: number) => ({
   level,
   severity: SEVERITIES[label] ?? "DEFAULT",
 });

@@ -28,7 +28,6 @@ const OTHER: ClientName = { client: "other", version: "other" };
 
 type Summed = "operations" | "failed" | "seconds";
 
-/** The counts of one pair of names. */
 interface Counts extends Record<Summed, number> {
   readonly labels: Readonly<Record<string, string>>;
   /** Time of the last use; infinite for names that are never evicted. */
@@ -76,8 +75,8 @@ function createNamedCounts(
   };
 
   /**
-   * Whether a new pair of names may be added. If there is no room, evicts the least recently used pair, provided that it was unused for
-   * long.
+   * Whether a new pair of names may be added. If there is no room, evicts the least recently used pair, provided that it has been unused
+   * for `UNUSED_MS`.
    */
   const hasCapacity = (): boolean => {
     const chosen = [...all].filter(([, { usedAt }]) => usedAt < Infinity);
@@ -89,9 +88,8 @@ function createNamedCounts(
   };
 
   return {
-    /** The counts of names that the gateway chooses. They are few, and are never evicted. */
-    fixed: (first: string, second: string): Counts =>
-      all.get(`${first}\n${second}`) ?? add(first, second, Infinity),
+    /** The counts of names that the gateway chooses. These few names are never evicted. */
+    fixed: (first: string, second: string) => all.get(`${first}\n${second}`) ?? add(first, second, Infinity),
     /**
      * The counts of a pair of names that a caller chose; null if the pair is not counted separately. New names are added only if
      * `isTrusted` is set.

@@ -41,7 +41,6 @@ const REQUESTS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 200];
 type Load = UpstreamStats &
   Record<"operations" | "downloads" | "subscriptions" | "polls" | "waitingBytes", number>;
 
-/** The metrics of the current load, each with its help text. */
 const LOADS: Readonly<Record<keyof Load, readonly [name: string, help: string]>> = {
   circuit: [
     "rungraph_circuit_open",
@@ -157,7 +156,7 @@ export function createTelemetry({ log, load, now, deadlines, coordinatesOf }: Se
   );
   for (const [key, [name, help]] of Object.entries(LOADS)) {
     const collect = function (this: Pick<Counter, "reset" | "inc">): void {
-      // Safe: the keys are those of the load.
+      // Safe: `LOADS` has the keys of `Load`.
       const value = load()[key as keyof Load];
       this.reset();
       if (typeof value !== "object")

@@ -36,12 +36,7 @@ export interface RequestSpan {
   readonly end: (ending: Ending) => void;
 }
 
-const NO_SPAN = {
-  traceId: null,
-  headers: null,
-  run: <Answer>(act: () => Answer) => act(),
-  end: () => {},
-};
+const NO_SPAN = { traceId: null, headers: null, run: <Answer>(act: () => Answer) => act(), end: () => {} };
 
 /**
  * Opens the span of a caller's request. If `node:http` is instrumented, the span is an INTERNAL child of the instrumentation's span.

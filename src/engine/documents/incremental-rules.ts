@@ -12,10 +12,10 @@ import {
   type ValidationRule,
   visit,
 } from "graphql";
-import { fragmentsOf, rootNodesOf } from "../limits.ts";
+import { fragmentsOf, selectedNodes } from "../limits.ts";
 import { textOf } from "./parse.ts";
 
-/** Whether a directive never has an effect. */
+/** Whether a directive has no effect, because its argument `if` is the constant false. */
 function isOff({ arguments: given = [] }: DirectiveNode): boolean {
   const condition = given.find(({ name }) => name.value === "if")?.value;
   return condition?.kind === Kind.BOOLEAN && !condition.value;
@@ -24,7 +24,9 @@ function isOff({ arguments: given = [] }: DirectiveNode): boolean {
 /** Validates the locations and labels of `@defer` and `@stream`, as in the draft of the specification. Own code until graphql-js 17. */
 export const incrementalRule: ValidationRule = (context) => {
   const labels = new Set<string>();
-  /** Whether an operation or fragment contains `@defer` or `@stream`, because several operations may spread the same fragment. */
+  /**
+   * Whether an operation or fragment contains `@defer` or `@stream`. Remembered, because several operations may spread the same fragment.
+   */
   const known = new Map<ASTNode, boolean>();
   const report = (message: string, nodes: ASTNode): void =>
     context.reportError(new GraphQLError(message, { nodes }));
@@ -32,7 +34,7 @@ export const incrementalRule: ValidationRule = (context) => {
   return {
     OperationDefinition(operation) {
       const fragments = fragmentsOf(context.getDocument());
-      if (operation.operation === "mutation" && rootNodesOf(operation, fragments).some(isIncremental))
+      if (operation.operation === "mutation" && selectedNodes(operation, fragments).some(isIncremental))
         report(
           "Expected no @defer or @stream at the root of a mutation, only in what it returns.",
           operation,

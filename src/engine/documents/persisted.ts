@@ -61,7 +61,7 @@ export const trustedDocuments =
 /** The error for an unknown hash. With `application/json`, its HTTP status is 200, because clients expect that. */
 const notFound = (message: string) => rejection(message, "PERSISTED_QUERY_NOT_FOUND", { spec: true });
 
-/** Upper bound of the heap size of a character of a document, in bytes. */
+/** Maximum heap size of one character of a document, in bytes. */
 export const DOCUMENT_CHARACTER_BYTES = 2;
 
 /**

@@ -34,7 +34,7 @@ export interface PreparedDocument {
   readonly document: DocumentNode;
   /** SHA-256 of the document, in hexadecimal. */
   readonly hash: string;
-  /** Estimated heap size of the document and its plans, which grow while they are executed. */
+  /** Estimated heap size of the document and its plans, in bytes. Plans grow while they are executed. */
   readonly bytes: () => number;
   /**
    * The plan of an operation. Throws when no operation has that name, when the name is missing and there are several operations, and when
@@ -50,11 +50,10 @@ export interface DocumentSettings {
   readonly cacheBytes: number;
   readonly limits: OperationLimits;
   readonly isIntrospectable: boolean;
-  /** Creates the plan of an operation. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner | undefined;
 }
 
-/** Estimated heap size of a document without its plans. Measured: 270 to 480 bytes per token, plus the source. */
+/** Heap size of a document for each token, without its source and plans. Measured: 270 to 480 bytes. */
 const BYTES_PER_TOKEN = 480;
 
 /** Reports invalid literals with the same error code as invalid variables. */
@@ -69,9 +68,9 @@ const valuesRule: ValidationRule = (context) =>
   );
 
 /**
- * The rules about variables, by `$`, and the rules about directives, by `@`. A document without the character cannot break the rules, so
- * they are skipped. This saves time, because each rule visits every node, and the rules about variables visit a document again for each of
- * its operations and fragments.
+ * The rules that a document without a certain character cannot break: the rules about variables by `$`, and the rules about directives by
+ * `@`. Skipping them saves time, because each rule visits every node, and the rules about variables visit a document again for each of its
+ * operations and fragments.
  */
 const RULES_OF: ReadonlyMap<string, readonly ValidationRule[]> = new Map([
   [
@@ -161,12 +160,8 @@ export function createDocuments({
       // If a document defines types, only this rule runs: other rules would compare unknown types with the defined types by edit distance,
       // which takes quadratic time.
       const isExecutable = document.definitions.every(isExecutableDefinitionNode);
-      const errors = validate(
-        schema,
-        document,
-        isExecutable ? rulesFor(text) : [ExecutableDefinitionsRule],
-        options,
-      );
+      const applied = isExecutable ? rulesFor(text) : [ExecutableDefinitionsRule];
+      const errors = validate(schema, document, applied, options);
       if (errors.length > 0)
         throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));
       // Some clients send a different document each time. Such documents must not evict documents that are sent again.
@@ -181,7 +176,6 @@ const READ_ONLY = rejection("Can only perform a mutation operation from a POST r
   headers: { Allow: "POST" },
 });
 
-/** Maximum operation names in the message of an error. */
 const MAX_LISTED_OPERATIONS = 10;
 
 /** The error of a document that lacks the requested operation. The message suggests the operations of the document. */

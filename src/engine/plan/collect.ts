@@ -23,8 +23,8 @@ export interface CollectSettings {
   readonly fragments: Fragments;
   /** Whether a node is executed, according to its `@skip` and `@include`. */
   readonly shouldIncludeNode: (node: SelectionNode) => boolean;
-  /** The directives of the parts that are delivered incrementally; null if the whole result is delivered at once. */
-  readonly deferral: IncrementalDirectives | null;
+  /** The operation's `@defer` and `@stream` directives; null if the whole result is delivered at once. */
+  readonly deferral: ReturnType<typeof createIncrementalDirectives> | null;
 }
 
 /** For a selection set that only spreads one fragment, the selection set of the fragment; otherwise the set itself. */
@@ -81,7 +81,10 @@ export function collectFields(
   return { nodesByKey, begun: [...begun.values()] };
 }
 
-/** Tests which fields are selected below a field, deferred or not. Ignores type conditions, because equal names mean equal things in this schema. */
+/**
+ * Returns a function that tests whether a path of fields is selected below a field, deferred or not. Ignores type conditions, because equal
+ * names mean equal things in this schema.
+ */
 export function selectedBelow(settings: CollectSettings, nodes: readonly FieldNode[]): IsSelected {
   const whole = { ...settings, deferral: null };
   const isSelected = (sets: readonly SelectionSetNode[], [name, ...rest]: readonly string[]): boolean => {
@@ -96,9 +99,7 @@ export function selectedBelow(settings: CollectSettings, nodes: readonly FieldNo
 const labelOf = ({ label }: Readonly<Record<string, unknown>>): string | null =>
   typeof label === "string" ? label : null;
 
-export type IncrementalDirectives = ReturnType<typeof createIncrementalDirectives>;
-
-/** The arguments of `@defer` and `@stream` in one operation, with its variables. */
+/** The arguments of `@defer` and `@stream` in one operation, with the values of its variables. */
 export function createIncrementalDirectives(
   schema: GraphQLSchema,
   fragments: Fragments,
@@ -109,9 +110,8 @@ export function createIncrementalDirectives(
   const stream = schema.getDirective("stream");
 
   const valuesOf = (directive: typeof defer, node: SelectionNode) => {
-    const values =
-      directive && node.directives?.length ? getDirectiveValues(directive, node, variables) : null;
-    return values?.["if"] === false ? null : (values ?? null);
+    const values = directive && node.directives?.length && getDirectiveValues(directive, node, variables);
+    return values && values["if"] !== false ? values : null;
   };
 
   // Lists in fragments that are spread several times are not streamed: if the fragment is deferred twice at the same path, its list would

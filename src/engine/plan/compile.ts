@@ -27,14 +27,7 @@ import { INTROSPECTION } from "../limits.ts";
 import { collectFields, type CollectSettings, selectedBelow, setsOf, withoutSpread } from "./collect.ts";
 import { passThroughOf, completerOf } from "./complete.ts";
 import { NO_ARGS } from "./execute.ts";
-import type {
-  Compilation,
-  DeferredFragment,
-  PlainField,
-  PlannedField,
-  Selection,
-  ResultSlots,
-} from "./types.ts";
+import type { Compilation, DeferredFragment, PlannedField, Selection, ResultSlots } from "./types.ts";
 
 interface CompileSettings extends CollectSettings {
   /** Receives the heap size of each compiled selection, in bytes. */
@@ -153,7 +146,7 @@ const extensionsOf = (type: GraphQLObjectType, name: string): FieldExtensions =>
 
 /** The needs of deferred fragments, including deferred fragments nested within them. */
 function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
-  // A set, because nested spreads can grow exponentially.
+  // Each selection is visited once, because nested spreads can grow exponentially.
   const reached = new Set(deferred.map(({ selection }) => selection()));
   for (const each of reached) for (const { selection } of each.deferred) reached.add(selection());
   const all = [...reached].map(({ needs }) => needs);
@@ -161,10 +154,7 @@ function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
 }
 
 /** The plain form of a field that returns a key of the object or its record unchanged; null for other fields. */
-function plainFieldOf(
-  type: GraphQLObjectType,
-  { name, key, keyBytes, isNullable }: PlannedField,
-): PlainField | null {
+function plainFieldOf(type: GraphQLObjectType, { name, key, keyBytes, isNullable }: PlannedField) {
   const definition = type.getFields()[name];
   const { property } = extensionsOf(type, name);
   const leaf = definition && getNullableType(definition.type);

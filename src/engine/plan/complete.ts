@@ -27,12 +27,8 @@ import type {
   ResultSlots,
 } from "./types.ts";
 
-/** Creates the function that completes values of a type, nullable or not. It is called only with values that are not null. */
-export function completerOf(
-  compilation: Compilation,
-  type: GraphQLOutputType,
-  field: CompletedField,
-): Complete {
+/** Creates the function that completes the non-null values of a type, which may be nullable or not. */
+export function completerOf(compilation: Compilation, type: GraphQLOutputType, field: CompletedField) {
   const present = getNullableType(type);
   const isNullable = present === type;
   if (isLeafType(present)) return completeLeaf(present);
@@ -71,7 +67,7 @@ function completeLeaf(type: GraphQLLeafType): Complete {
   };
 }
 
-/** Size of `{},`. */
+/** Size of `{},` in bytes. */
 const ITEM_BYTES = 3;
 /** Number of list items that are completed between two checks of the clock. */
 const COMPLETION_STRIDE = 64;
@@ -94,7 +90,7 @@ function completeList(
     }
     const all: ListItems =
       Array.isArray(value) || value instanceof LazyList ? value : [...(value as Iterable<unknown>)];
-    // Items that will be streamed later are already counted.
+    // Items that are streamed later are counted here as well.
     if (!execution.meter.count(all.length, all.length * ITEM_BYTES)) return;
     const count = streamed ? Math.min(streamed.initialCount(execution.variables), all.length) : all.length;
     const list: unknown[] = [];
@@ -157,13 +153,15 @@ function completeAbstract(
     return position;
   };
   return (value, slots, at, above, execution) => {
-    // Our `resolveType` functions read only the value and the context.
+    // Safe: the `resolveType` functions of the schema read only the value and the context.
     const name: unknown = type.resolveType?.(value, execution.context, null as never, type);
     prefetchAndComplete(positions.get(name) ?? select(name), value, slots, at, above, execution);
   };
 }
 
-/** The completion of the loaded objects of one selection of a field. All objects share it, so that a pending object allocates nothing. */
+/**
+ * Completes the objects that a field returns for one selection. All objects share one position, so that a pending object allocates nothing.
+ */
 interface ObjectPosition extends ValuePosition, CompletedField {
   readonly selection: Selection;
 }

@@ -13,8 +13,8 @@ import type {
 
 /*
  * Executes a plan. Each value is written into its slot of the result. The value of a promise is written when the promise resolves. A
- * counter of pending values detects completion. Work is divided into time slices, so that a large result does not block the event loop. It
- * ends when the meter stops the operation.
+ * counter of pending values detects completion. Work is divided into time slices, so that a large result does not block the event loop.
+ * Execution ends early if the meter stops the operation.
  */
 
 /** Memory of the promise and the callbacks of a read that is started for a field, in the unit of the memory budget. */
@@ -43,7 +43,7 @@ function resolveFields(
 ): void {
   let resolved = 0;
   for (const field of fields) {
-    // Checked for each field, because a value or an argument may have megabytes, and hundreds of fields may process it.
+    // The clock is checked for each field, because hundreds of fields may each process a value or argument of several megabytes.
     if (resolved > 0 && shouldYield())
       return scheduleWork(execution, () => {
         if (!container.isNulled) resolveFields(fields.slice(resolved), parent, container, slots, execution);
@@ -87,7 +87,7 @@ export function writeLeafFields(
     slots[key] = value;
     bytes += keyBytes + (value === null ? 0 : meter.sizeOf(value));
     if (bytes - counted < UNMEASURED_FIELD_BYTES) continue;
-    // Counted before the end of the loop, because measuring a long string for each of hundreds of fields would take seconds.
+    // Bytes are counted before the end of the loop, because measuring a long string for each of hundreds of fields would take seconds.
     if (!meter.count(0, bytes - counted)) return true;
     counted = bytes;
   }
@@ -134,7 +134,7 @@ export function completeValue(
   );
 }
 
-/** The resolved value of a field. An error is returned, and counts as thrown. */
+/** Computes a lazy value. Returns a thrown error, because an error as a value counts as thrown. */
 function computed(given: unknown): unknown {
   try {
     return given instanceof LazyValue ? given.compute() : given;

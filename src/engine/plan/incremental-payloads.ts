@@ -28,7 +28,6 @@ export interface IncrementalResult {
   readonly errors: GraphQLError[];
   /** The pending parts within this result, which are delivered later. */
   readonly pending: PendingPart[];
-  /** Whether this is the last delivery of the part. */
   isLast: boolean;
 }
 
@@ -66,8 +65,8 @@ export function openQueue(meter: Meter) {
     for (const part of next.pending) open.add(part);
     const last = delivered.at(-1);
     if (!last?.items || !next.items || last.part !== next.part) {
-      // The older format repeats the path and the label in each result. They are counted here for each result but the last, which is
-      // counted when the part is created.
+      // The older format repeats the path and the label in each result. They are counted once when the part is created, and here for each
+      // result except the last.
       if (!next.isLast && !meter.countNames(next.part.path, next.part.label)) return;
       delivered.push(next);
     } else {

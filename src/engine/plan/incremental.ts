@@ -24,7 +24,6 @@ import type {
  * it selects, including fields that were delivered before: clients merge them.
  */
 
-/** A part that has not started. */
 interface WaitingPart {
   readonly part: PendingPart;
   readonly begin: () => void;
@@ -59,12 +58,7 @@ export function deliverIncrementally(
   let count = 0;
 
   /** Processes a list in time slices. The work may append to the list. */
-  const inSlices = <Each>(
-    all: readonly Each[],
-    work: (each: Each) => void,
-    onDone: () => void,
-    from = 0,
-  ): void => {
+  const inSlices = <Each>(all: readonly Each[], work: (each: Each) => void, onDone: () => void, from = 0) => {
     for (let index = from; index < all.length; index++) {
       if (index > from && shouldYield()) return meter.queue(() => inSlices(all, work, onDone, index));
       // Safe: the index is within the list.
@@ -108,9 +102,7 @@ export function deliverIncrementally(
     });
   };
 
-  const openExecution = (
-    onEnd: (errors: GraphQLError[], parts: readonly WaitingPart[]) => void,
-  ): ExecutionContext => {
+  const openExecution = (onEnd: (errors: GraphQLError[], parts: readonly WaitingPart[]) => void) => {
     const execution: ExecutionContext = {
       ...first,
       errors: [],
@@ -207,16 +199,18 @@ const below = (value: unknown, key: string | number): unknown =>
 
 /** A node in the tree of the paths to null values. */
 interface NullPathNode {
-  /** Whether the value there is null. */
   isNull: boolean;
   readonly below: Map<string | number, NullPathNode>;
 }
 
-/** The paths at which an error has made a value null. The value stays null, whatever other parts deliver at the same path. */
+/** The paths at which an error has made a value null. The value stays null even if another part delivers data at the same path. */
 class NullPaths {
   readonly #root: NullPathNode = { isNull: false, below: new Map() };
 
-  /** Adds the null values of an object or list at a path, and sets its values at known paths to null. */
+  /**
+   * Adds the paths at which errors have made values in a container null. Sets the container's values at the known paths to null. `at`: the
+   * path of the container.
+   */
   enter(errors: readonly GraphQLError[], container: unknown, at: Path): void {
     for (const { path } of errors) {
       if (!path) continue;

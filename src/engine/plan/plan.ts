@@ -27,7 +27,7 @@ import type { Container, ExecutionContext, ExecutionBehavior, Selection, ResultS
 export interface Plan {
   readonly operation: OperationDefinitionNode;
   readonly fragments: Fragments;
-  /** `event` is the parent of the root fields: the event of a subscription. */
+  /** `event`: the event of a subscription, which is the parent of the root fields. */
   readonly execute: (
     given: Variables,
     context: TracedContext,
@@ -54,7 +54,7 @@ export type Planner = (
 
 /**
  * Creates the plan of an operation. Own code, because executors traverse the document again for each request and wrap each value in
- * promises. And graphql-jit takes longer to compile an operation than most operations take to run, and can run the wrong one of two
+ * promises. The package graphql-jit takes longer to compile an operation than most operations take to run, and can run the wrong one of two
  * operations.
  */
 export const createPlan: Planner = (schema, document, operation, onCompiled, hideSuggestions) => {
@@ -66,10 +66,9 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
 
   const rootFor = (variables: Variables, isIncremental: boolean): Selection => {
     // Null must differ from true and false here, because evaluating a null condition throws.
-    const combination =
-      conditions.map((name) => String(variables[name])).join() + (isIncremental ? " later" : "");
-    const compiled = roots.get(combination);
-    if (compiled) return compiled;
+    const combination = [...conditions.map((name) => String(variables[name])), isIncremental].join();
+    const known = roots.get(combination);
+    if (known) return known;
     if (!rootType)
       throw new GraphQLError(`Schema is not configured to execute ${operation.operation} operation.`);
     const shouldIncludeNode = (node: SelectionNode): boolean =>
@@ -79,15 +78,9 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
     const deferral = isIncremental
       ? createIncrementalDirectives(schema, fragments, variables, operation)
       : null;
-    const { compiled: compile } = createCompilation({
-      schema,
-      fragments,
-      shouldIncludeNode,
-      deferral,
-      onCompiled,
-    });
+    const { compiled } = createCompilation({ schema, fragments, shouldIncludeNode, deferral, onCompiled });
     const { selectionSet } = operation;
-    const root = compile(rootType, selectionSet, [selectionSet]);
+    const root = compiled(rootType, selectionSet, [selectionSet]);
     roots.set(combination, root);
     return root;
   };
@@ -113,13 +106,7 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
       const data = root.createObject();
       const result: { data: ResultSlots | null } = { data };
       const failures: GraphQLError[] = [];
-      const container: Container = {
-        parent: null,
-        slots: result,
-        at: "data",
-        isNullable: true,
-        isNulled: false,
-      };
+      const container = { parent: null, slots: result, at: "data", isNullable: true, isNulled: false };
       const halt = (error: GraphQLError): void => {
         onResult({ errors: [error], data: null });
         meter.stop(error);

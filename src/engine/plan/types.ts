@@ -1,4 +1,4 @@
-import type { FieldNode, GraphQLError, GraphQLObjectType, GraphQLSchema, SelectionSetNode } from "graphql";
+import type { FieldNode, GraphQLError, GraphQLObjectType, SelectionSetNode } from "graphql";
 import type {
   TracedContext,
   Prefetch,
@@ -7,7 +7,7 @@ import type {
   Variables,
 } from "../field-extensions.ts";
 import type { Meter } from "../meter.ts";
-import type { IncrementalDirectives } from "./collect.ts";
+import type { CollectSettings } from "./collect.ts";
 
 /** A compiled selection on one object type at one position of a document. */
 export interface Selection {
@@ -20,7 +20,7 @@ export interface Selection {
    * reused.
    */
   readonly isPlain: boolean;
-  /** Whether the objects are a `LoadedRecord`. */
+  /** Whether each object is a `LoadedRecord`. */
   readonly isOfRecord: boolean;
   /**
    * Whether a completed object of a record is reused at other paths. An object with deferred fragments is not, because each path has its
@@ -42,7 +42,7 @@ export interface DeferredFragment {
 }
 
 /** A field that returns a key of the object or of its record unchanged, with a type whose values usually need no serialization. */
-export interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isNullable"> {
+interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isNullable"> {
   readonly property: string;
   readonly isPassThrough: (value: unknown) => boolean;
 }
@@ -56,7 +56,7 @@ export interface CompletedObject {
   readonly bytes: number;
 }
 
-/** One position of a document: the completion of its values, and the nodes that locate errors. */
+/** A position of a document at which values are completed. */
 export interface ValuePosition {
   /** The coordinate `Type.field`, for messages. */
   readonly coordinate: string;
@@ -65,7 +65,7 @@ export interface ValuePosition {
   readonly complete: Complete;
 }
 
-/** One response name of a selection. */
+/** The field at one response name of a selection. */
 export interface PlannedField extends ValuePosition {
   readonly name: string;
   readonly key: string;
@@ -93,7 +93,7 @@ export type Complete = (
 /** An object or list of the result while it is completed. */
 export interface Container extends ResponsePath {
   readonly parent: Container | null;
-  /** The values of the object or list above it. */
+  /** The values of the object or list that contains this one. */
   readonly slots: ResultSlots;
   readonly isNullable: boolean;
   /** Whether an error below has made this object or list null. Later values are dropped. */
@@ -108,7 +108,6 @@ export type ErrorBehavior = "NULL" | "PROPAGATE" | "HALT";
 
 export interface ExecutionBehavior {
   readonly onError: ErrorBehavior;
-  /** Whether the result may be delivered incrementally. */
   readonly isIncremental: boolean;
 }
 
@@ -157,10 +156,7 @@ export interface CompletedField extends Pick<ValuePosition, "coordinate" | "node
 }
 
 /** The compiled selections of a plan. Each selection is compiled on first use. */
-export interface Compilation {
-  readonly schema: GraphQLSchema;
-  /** The directives of the parts that are delivered incrementally; null if the whole result is delivered at once. */
-  readonly deferral: IncrementalDirectives | null;
+export interface Compilation extends Pick<CollectSettings, "schema" | "deferral"> {
   /** Compiles selection sets on a type, once for each `key` of the type. */
   readonly compiled: (type: GraphQLObjectType, key: object, sets: readonly SelectionSetNode[]) => Selection;
   readonly selectionOf: (type: GraphQLObjectType, nodes: readonly FieldNode[]) => Selection;

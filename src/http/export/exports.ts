@@ -84,8 +84,8 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
         ...(count !== null && { "x-total-count": `${count}` }),
         ...(isCompressed && { "content-encoding": "gzip" }),
       },
-      // Safe: errors of the body are already the gateway's own.
       body: isCompressed ? compressEach(bytes) : bytes,
+      // Errors of the body are already converted.
       failureOf: (error) => error,
     };
   };
@@ -108,10 +108,7 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
   };
 }
 
-async function* bytesOf(
-  begin: string,
-  chunks: AsyncGenerator<string>,
-): AsyncGenerator<Uint8Array, undefined> {
+async function* bytesOf(begin: string, chunks: AsyncGenerator<string>) {
   if (begin !== "") yield Buffer.from(begin);
   for await (const chunk of chunks) yield Buffer.from(chunk);
 }

@@ -1,7 +1,7 @@
 import { type ErrorCode, type GatewayError, isGatewayError } from "../../errors.ts";
 import type { Columns } from "./run-columns.ts";
 
-/* Runs of a table that cannot be read. The failure of one run does not end an export of many. */
+/* Handles runs that cannot be read: one failed run does not end the export of a table. */
 
 /** The reason why a run, or the rest of a run, is missing from the table; absent if nothing is missing. */
 export interface LeftOut {
@@ -13,7 +13,7 @@ export const ERROR = {
   error: { keys: [], cellOf: (_, { error = null }) => error },
 } satisfies Columns<LeftOut>;
 
-/** Failures that concern one run: other runs may still be read. */
+/** Codes of failures that concern a single run, so other runs may still be read. */
 const OF_ONE_RUN: readonly ErrorCode[] = [
   "NOT_FOUND",
   "FORBIDDEN",
@@ -26,8 +26,8 @@ const OF_ONE_RUN: readonly ErrorCode[] = [
 ];
 
 /**
- * Maximum consecutive runs without a response. More in a row show that the service is down, and the export would wait for a timeout for
- * each further run.
+ * Maximum consecutive runs without a response. More show that the service is down, and the export would wait for another timeout for each
+ * further run.
  */
 const MAX_TIMEOUTS_IN_A_ROW = 4;
 
@@ -40,11 +40,10 @@ export function createLeftOut(columns: readonly { readonly name: string }[]) {
   let unreported: GatewayError | null = null;
   let unanswered = 0;
   return {
-    /** Records that a run was read. */
     countRead: (): void => {
       unanswered = 0;
     },
-    /** The row of a failure, if any. Throws a failure that is not due to one run. */
+    /** The row that reports a failure; none without the column `error`. Throws a failure that concerns more than one run. */
     rowsOf: (failure: unknown): readonly LeftOut[] => {
       if (!isGatewayError(failure, ...OF_ONE_RUN)) throw failure;
       if (

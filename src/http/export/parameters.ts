@@ -22,7 +22,6 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   names: "loss,accuracy",
 };
 
-/** The parsed query of an export's URL. */
 export interface ExportParameters {
   readonly args: RunListArgs;
   /** Names of columns; null when the caller names none. */
@@ -33,7 +32,6 @@ export interface ExportParameters {
   readonly hasMark: boolean;
 }
 
-/** The parameter for a byte order mark. */
 const BOM_PARAMETER = "bom";
 
 function isMarked(text: string): boolean {
@@ -92,7 +90,7 @@ function valueOf(name: string, text: string, type: GraphQLInputType, hideSuggest
 const isJson = (type: GraphQLInputType): boolean =>
   isNonNullType(type) ? isJson(type.ofType) : isInputObjectType(type) || isListType(type);
 
-/** Parses a list of names, separated by commas, or as JSON because a name may contain a comma. */
+/** Parses a list of names that are separated by commas. The list may also be JSON, because a name may contain a comma. */
 function namesIn(argument: NameList, text: string): readonly string[] {
   const names = text.startsWith("[")
     ? tryTo(() => JSON.parse(text) as unknown)

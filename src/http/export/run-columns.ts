@@ -33,7 +33,7 @@ export type NamedColumn<Detail = unknown> = Column<Detail> & {
 
 export type Columns<Detail = unknown> = Readonly<Record<string, Column<Detail>>>;
 
-/** A column with a key of the record, unchanged. */
+/** A column that shows a key of the record unchanged. */
 const unchanged = (key: keyof ExperimentRecord): Column => ({
   keys: [key],
   cellOf: ({ loaded }) => loaded[key] ?? null,
@@ -61,7 +61,7 @@ const FIXED_COLUMNS: Columns = {
   durationSeconds: { keys: STATE, cellOf: ({ loaded }, _, now) => durationSeconds(loaded, now) },
 };
 
-/** Columns that are exported only if the caller names them, because known lists lack their keys. */
+/** Columns that are exported only if the caller names them, because the lists of known servers lack their keys. */
 const OF_RECORDS: Columns = {
   readme: unchanged("readme"),
   config: { keys: ["config"], cellOf: ({ loaded }) => receivedConfig(loaded.config) },

@@ -108,33 +108,27 @@ export async function openTable(
   };
   const readPage = (after: string | null) => inScope((context) => readRunPage(source, args, after, context));
   const first = await readPage(null);
-  const {
-    columns,
-    runsPerRead,
-    readsAtOnce,
-    read,
-    end: endRows,
-  } = await inScope((context) => rowsOf(first, context));
+  const table = await inScope((context) => rowsOf(first, context));
+  const { columns, runsPerRead, readsAtOnce } = table;
 
-  /** The rows of the next runs from `start` on. The runs are read in parallel. */
+  /** Yields the rows of the next runs from `start` on, which are read in parallel. */
   async function* chunksOf(runs: readonly ExportedRun[], start: number): AsyncGenerator<string, undefined> {
     const scopes = Array.from({ length: readsAtOnce }, (_, index) => {
       const from = start + index * runsPerRead;
       return { ...openScope(), own: runs.slice(from, from + runsPerRead) };
     });
     // A failure ends the scope of the export, and with it all of these scopes.
-    const all = await Promise.all(scopes.map(({ own, context }) => read(own, context)));
+    const all = await Promise.all(scopes.map(({ own, context }) => table.read(own, context)));
     for (const [index, begun] of scopes.entries()) {
       let [scope, batch]: [ReadScope, RowBatch | undefined] = [begun, all[index]];
       while (batch) {
         const { rows, more } = batch;
-        const { context, end } = scope;
-        const next = openChunks(rows, columns, format, context);
+        const next = openChunks(rows, columns, format, scope.context);
         for (let chunk = await next(); chunk !== ""; chunk = await next()) {
           yield chunk;
           await yieldToEventLoop();
         }
-        end();
+        scope.end();
         if (more) scope = openScope();
         batch = await more?.(scope.context);
       }
@@ -153,7 +147,7 @@ export async function openTable(
       if (seen.has(page.next)) throw loopError(list.endpoint.path);
       seen.add(page.next);
     }
-    endRows();
+    table.end();
     if (head !== "") yield head;
   }
   return { count: first.count, text: textOf() };
@@ -161,7 +155,7 @@ export async function openTable(
 
 interface Point {
   readonly metric: string;
-  /** Index within its run, among the values of its metric. */
+  /** Index of the point among the values of its metric in the run. */
   readonly step: number;
   readonly recordedAt: string | null;
   readonly value: number | null;
@@ -205,16 +199,16 @@ function* pointsOf(
     }
 }
 
-/** Converts items lazily, one by one. */
-function* mapped<From, To>(all: Iterable<From>, convert: (one: From) => To): Generator<To, undefined> {
-  for (const one of all) yield convert(one);
-}
-
 /** Number of runs whose metrics are read concurrently. */
 const ROWS_AT_ONCE = 4;
 
-const rowsWith = (run: ExportedRun, points: Iterable<Partial<Point> & LeftOut>, now: number) =>
-  mapped(points, (detail) => ({ run, detail, now }));
+function* rowsWith(
+  run: ExportedRun,
+  points: Iterable<Partial<Point> & LeftOut>,
+  now: number,
+): Generator<ExportRow, undefined> {
+  for (const detail of points) yield { run, detail, now };
+}
 
 /** A table with a row for each value of each metric of each run. */
 export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): RowsOf {
@@ -246,13 +240,7 @@ export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): Row
     };
     return begin().catch(leaveOut);
   }
-  return async () => ({
-    columns,
-    runsPerRead: 1,
-    readsAtOnce: ROWS_AT_ONCE,
-    read,
-    end: leftOut.end,
-  });
+  return async () => ({ columns, runsPerRead: 1, readsAtOnce: ROWS_AT_ONCE, read, end: leftOut.end });
 }
 
 /** Maximum runs that are loaded together. `share`: the share of a scope's upstream requests that they may use. */

@@ -17,10 +17,13 @@ import { lazy } from "../lazy.ts";
 import type { GatewayDependencies } from "../dependencies.ts";
 import { PATHS, pathOf } from "../paths.ts";
 import { sendText } from "../text-response.ts";
-import { pageOperations, signInOperation } from "../bundled-operations.ts";
+import { pageOperations, signInOperation, withoutSentences } from "../bundled-operations.ts";
 
-/** Mutations that delete, or change permissions of other users. */
+/** Matches mutations that delete records or change the permissions of other users. */
 const DESTRUCTIVE = /^(?:delete|activateUser|grantSuperuser|revokeSuperuser)/;
+
+/** Matches sentences of descriptions that say when a mutation can be sent, not what it does. */
+const CONDITIONS = /^(?:Repeating|Requires) /;
 
 /**
  * The page contains a token, so it runs only its own scripts, connects to no other origin and cannot be framed. Inline
@@ -69,7 +72,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     destructive: Object.fromEntries(
       Object.values(schema.getMutationType()?.getFields() ?? {})
         .filter(({ name }) => DESTRUCTIVE.test(name))
-        .map(({ name, description }) => [name, effectOf(description ?? "")]),
+        .map(({ name, description }) => [name, withoutSentences(description ?? "", CONDITIONS)]),
     ),
     secretFields: secretFieldsOf(schema),
     isExplainable,
@@ -91,7 +94,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     const isDocument = path === PATHS.graphql && request.headers.accept?.includes("text/html");
     const isRead = request.method === "GET" || request.method === "HEAD";
     if (!isRead || !(isDocument || path.startsWith(PATHS.pageFiles))) return false;
-    // The page refers to its files by relative paths.
+    // Removes the slash at the end of the path, because the page refers to its files by relative paths.
     if (isDocument && url.startsWith(`${path}/`)) {
       response
         .writeHead(307, { location: `..${path}${url.slice(path.length + 1)}`, "cache-control": "no-store" })
@@ -108,30 +111,17 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
   };
 }
 
-/** The effect of a mutation, from its description: all sentences except the ones that say when it can be sent. */
-const effectOf = (description: string): string =>
-  description
-    .split(/(?<=\.)\s/)
-    .filter((sentence) => !/^(?:Repeating|Requires) /.test(sentence))
-    .join(" ");
-
 /** Names of the fields that have a secret among their arguments or in an input object. */
 function secretFieldsOf(schema: GraphQLSchema): string[] {
-  const isSecret = (
-    { extensions, type }: GraphQLArgument | GraphQLInputField,
-    within: readonly object[],
-  ): boolean => {
+  // The recursion ends, because no input type contains itself.
+  const isSecret = ({ extensions, type }: GraphQLArgument | GraphQLInputField): boolean => {
     const named = getNamedType(type);
-    return (
-      (extensions as InputExtensions).isSecret === true ||
-      (isInputObjectType(named) &&
-        !within.includes(named) &&
-        Object.values(named.getFields()).some((each) => isSecret(each, [...within, named])))
-    );
+    const fields = isInputObjectType(named) ? Object.values(named.getFields()) : [];
+    return (extensions as InputExtensions).isSecret === true || fields.some(isSecret);
   };
   const objects = Object.values(schema.getTypeMap()).filter(isObjectType);
   const fields = objects.flatMap((type) => Object.values(type.getFields()));
-  return fields.filter(({ args }) => args.some((each) => isSecret(each, []))).map(({ name }) => name);
+  return fields.filter(({ args }) => args.some(isSecret)).map(({ name }) => name);
 }
 
 /** Renders the page. It refers to its files by relative paths, because a proxy may serve the gateway under a path prefix. */

@@ -1,5 +1,3 @@
-/* Content negotiation by the `Accept` header of a request. */
-
 /** The media type of results whose HTTP status shows request errors. */
 export const GRAPHQL_RESPONSE_JSON = "application/graphql-response+json";
 
@@ -12,7 +10,7 @@ export interface StreamForm {
   readonly isOlder: boolean;
 }
 
-/** A media range of the header, such as `application/json;q=0.5`. The default weight is 1. */
+/** The weight of a media range such as `application/json;q=0.5`; 1 by default. */
 const weightOf = (range: string): number => Number(/;q=([\d.]+)/.exec(range)?.[1] ?? 1);
 
 /** Maximum media ranges that are read. Browsers send seven. */
@@ -41,7 +39,7 @@ export function resultTypeFor(accept: string | undefined): ResultType | null {
   return null;
 }
 
-/** Versions of incremental delivery as Apollo Client's `Defer20220824Handler` and `GraphQL17Alpha9Handler` name them. */
+/** Matches the versions of incremental delivery as Apollo Client's `Defer20220824Handler` and `GraphQL17Alpha9Handler` name them. */
 const KNOWN_SPEC = /;(?:deferspec="?20220824|incrementalspec="?v0\.2)"?(?:;|$)/;
 
 const isMultipart = (range: string): boolean =>
@@ -55,11 +53,10 @@ export function streamFormFor(accept: string | undefined): StreamForm | null {
   return acceptsEvents(accept) ? { type: "text/event-stream", isOlder: false } : null;
 }
 
-/** Apollo's protocol of subscriptions over HTTP, version 1.0: events as parts of a multipart response. */
+/** Matches version 1.0 of Apollo's protocol of subscriptions over HTTP: events as parts of a multipart response. */
 const SUBSCRIPTION_SPEC = /;subscriptionspec="?1\.0"?(?:;|$)/;
 
-const isOfEvents = (range: string): boolean =>
-  range.startsWith("multipart/mixed") && SUBSCRIPTION_SPEC.test(range);
+const isOfEvents = (range: string) => range.startsWith("multipart/mixed") && SUBSCRIPTION_SPEC.test(range);
 
 /** The format in which a caller accepts the events of subscriptions; null if the caller accepts none. */
 export function eventFormFor(accept: string | undefined): StreamForm["type"] | null {

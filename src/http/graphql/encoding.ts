@@ -2,8 +2,6 @@ import type { ExecutionResult, GraphQLError, GraphQLFormattedError } from "graph
 import { isErrorCode, statusOf } from "../../errors.ts";
 import { GRAPHQL_RESPONSE_JSON, type ResultType } from "./content-negotiation.ts";
 
-/* The encoding of single results, by GraphQL over HTTP. */
-
 /** `Cache-Control` of responses that are private to a caller. */
 export const CACHE_CONTROL_PRIVATE = "private, no-store";
 

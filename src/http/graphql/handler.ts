@@ -14,7 +14,6 @@ import { mapAsyncIterator, singleValue } from "../../util/async-iterators.ts";
 import { createStreams } from "./streams.ts";
 
 interface TransportCapabilities {
-  /** Whether mutations are rejected. */
   readonly isReadOnly: boolean;
   /** Whether the transport can carry the events of subscriptions. */
   readonly takesEvents: boolean;
@@ -79,7 +78,7 @@ export async function executeRequest(
   }
 }
 
-/** The media types of results, which a client receives if it accepts none of them. */
+/** The media types of results, which the error for any other `accept` header lists. */
 const ACCEPTABLE = "application/graphql-response+json, application/json, multipart/mixed, text/event-stream";
 
 const NOT_ACCEPTABLE = rejection(`accept: expected one of ${ACCEPTABLE}`, "BAD_REQUEST", {
@@ -101,20 +100,10 @@ export function createGraphqlHandler(dependencies: GatewayDependencies) {
       throw NOT_ACCEPTABLE;
     };
     const events = eventFormFor(accept);
-    const capabilities = {
-      isReadOnly: body === null,
-      takesEvents: events !== null,
-      payloads: form,
-      status: 200,
-    };
+    const capabilities = { isReadOnly: !body, takesEvents: events !== null, payloads: form, status: 200 };
     return operation.run(async () => {
-      const { isStream, ...outcome } = await executeRequest(
-        dependencies,
-        request,
-        operation,
-        read,
-        capabilities,
-      );
+      const outcome = await executeRequest(dependencies, request, operation, read, capabilities);
+      const { isStream } = outcome;
       const streamed = isStream ? (events ?? "text/event-stream") : (form?.type ?? "multipart/mixed");
       if (outcome.messages) {
         const several = { type: streamed, status: 200, lasts: isStream };
@@ -122,11 +111,8 @@ export function createGraphqlHandler(dependencies: GatewayDependencies) {
       }
       const { result } = outcome;
       const isEvent = isStream && events === "text/event-stream";
-      const head = headOf(
-        result,
-        isEvent ? GRAPHQL_RESPONSE_JSON : (type ?? "application/json"),
-        scope.requestId,
-      );
+      const resultType = isEvent ? GRAPHQL_RESPONSE_JSON : (type ?? "application/json");
+      const head = headOf(result, resultType, scope.requestId);
       // Clients of event streams retry after 429 and 503. Any other error is sent as an event, with status 200.
       const status = !isEvent || head.status === 429 || head.status === 503 ? head.status : 200;
       const json = jsonOf(result);

@@ -10,9 +10,7 @@ import { toJson } from "./encoding.ts";
  */
 
 interface Encoding {
-  /** Whether to use the format of August 2022. */
   readonly isOlder: boolean;
-  /** Finalizes errors. */
   readonly finalize: (result: ExecutionResult) => ExecutionResult;
   readonly extensions: (() => object | null) | null;
 }

@@ -12,7 +12,6 @@ import { ownCopy } from "../../util/own-copy.ts";
 
 type ParamType = "string" | "object";
 
-/** The parameters of a request and their JSON types. */
 const PARAMS = {
   query: "string",
   operationName: "string",
@@ -110,5 +109,4 @@ export function checkParams(
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
-const typeOf = (value: unknown): string =>
-  value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+const typeOf = (value: unknown) => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);

@@ -12,7 +12,7 @@ import { DONE, mapAsyncIterator } from "../../util/async-iterators.ts";
 interface Stream {
   readonly type: StreamForm["type"];
   readonly status: number;
-  /** Whether the stream does not end by itself, so that a drain must end it. */
+  /** Whether a drain must end the stream, because it may not end by itself. */
   readonly lasts: boolean;
   /** Called once when the first message is encoded, or when there will be no message. The memory of the result stays charged until then. */
   readonly onEncoded?: () => void;
@@ -121,7 +121,7 @@ export function createStreams({ responseWriter, clock, scheduler }: GatewayDepen
         end();
       }
     },
-    /** Ends all subscriptions for good. */
+    /** Ends all open subscriptions, and each later one as soon as it opens. */
     drain: (): void => {
       isDraining = true;
       for (const [response, end] of open) cut(response, end);
@@ -171,12 +171,7 @@ function withHeartbeats(messages: Messages, clock: Clock): Messages {
  * time slices, so that an event with many subscribers does not block the event loop, and so that readers which disconnect between two
  * slices release their messages.
  */
-function withBackpressure(
-  source: Messages,
-  count: CountBuffered,
-  inSlice: RunInSlice,
-  onEncoded = (): void => {},
-) {
+function withBackpressure(source: Messages, count: CountBuffered, inSlice: RunInSlice, onEncoded = () => {}) {
   let isEncoded = false;
   const endEncoding = (): void => {
     if (!isEncoded) onEncoded();
@@ -218,11 +213,7 @@ function withBackpressure(
  * The bytes of a stream until the stream is ended. Ignores an error after the end. This is not a generator, because a generator that waits
  * for the next event keeps the last event in memory.
  */
-function bytesOf(
-  body: Response["body"],
-  isEnded: () => boolean,
-  onTaken: (bytes: number) => void,
-): AsyncIterableIterator<Uint8Array> {
+function bytesOf(body: Response["body"], isEnded: () => boolean, onTaken: (bytes: number) => void) {
   const source = isEnded() ? undefined : body?.[Symbol.asyncIterator]();
   let taken = 0;
   const iterator: AsyncIterableIterator<Uint8Array> = {

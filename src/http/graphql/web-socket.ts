@@ -42,8 +42,8 @@ const MAX_UNREAD_BYTES = 65_536;
 const MESSAGE_OVERHEAD_BYTES = 1_000;
 
 /**
- * Reads from the socket below this size are not counted, in bytes. Received bytes count until their message is complete, because a fragment
- * of a message keeps the whole buffer of its read in memory.
+ * Minimum size of a read from the socket that is counted, in bytes. Received bytes count until their message is complete, because a
+ * fragment of a message keeps the whole buffer of its read in memory.
  */
 const MIN_COUNTED_BYTES = 1_000;
 
@@ -86,7 +86,6 @@ class Client extends WebSocket {
   #used = 0;
   #cancelIdle = () => {};
 
-  /** Opens a connection that holds a permit. */
   begin(request: Client["request"], permit: Permit, dependencies: GatewayDependencies): void {
     this.request = request;
     this.#dependencies = dependencies;
@@ -185,8 +184,8 @@ class Client extends WebSocket {
   }
 
   /**
-   * Calls back without an error when the message has been passed to the operating system, or the client has disconnected: `graphql-ws`
-   * would write an error to the console. Disconnects a client that reads none of its messages for a while.
+   * Calls back when the message has been passed to the operating system, or the client has disconnected. Passes no error to the callback,
+   * because `graphql-ws` would write it to the console. Disconnects a client that reads none of its messages for a while.
    */
   override send(message: string, done?: unknown): void {
     // A pong need not repeat the payload of its ping, which may be long.
@@ -261,7 +260,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
         const { caller } = resolveIdentity({ headers: { ...headers, authorization: given }, socket });
         const { authorization: _, ...others } = headers;
         client.request = {
-          // Of the parameters, the connection keeps only the token.
+          // The connection keeps only the token, and no other parameter.
           headers: caller.token === null ? others : { ...others, authorization: `token ${caller.token}` },
           socket,
         };
@@ -315,7 +314,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
   return {
     /** Accepts or rejects a connection. A listener for `upgrade` of `node:http`. */
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-      // The callbacks keep only this part of the request for as long as the connection. Each operation has its own request id.
+      // The callbacks keep only this part of the request while the connection is open. Each operation has its own request id.
       const { "x-request-id": _id, ...headers } = request.headers;
       const kept = { headers, socket: request.socket };
       socket.on("error", () => socket.destroy());

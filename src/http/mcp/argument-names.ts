@@ -1,20 +1,18 @@
 import {
   type DocumentNode,
   type FieldNode,
+  getOperationAST,
   type GraphQLFormattedError,
   Kind,
-  type SelectionSetNode,
   type ValueNode,
 } from "graphql";
+import { fragmentsOf, selectedNodes } from "../../engine/limits.ts";
 
 /**
  * Rewrites an error message so that it begins with the argument of the tool (`project: expected …`) instead of the argument of the field
  * (`id: expected …`). An argument that is not a variable of the document keeps its name. Messages about variables name the argument as well.
  */
-export function withToolArgument(
-  error: GraphQLFormattedError,
-  document: DocumentNode,
-): GraphQLFormattedError {
+export function withToolArgument(error: GraphQLFormattedError, document: DocumentNode) {
   const { path = [] } = error;
   const message = withoutVariable(error.message);
   if (message !== error.message) return { ...error, message };
@@ -45,32 +43,15 @@ function withoutVariable(message: string): string {
 }
 
 /** The field of the document that produces a path of the result. */
-function fieldAt({ definitions }: DocumentNode, path: readonly (string | number)[]): FieldNode | undefined {
-  const operation = definitions.find((each) => each.kind === Kind.OPERATION_DEFINITION);
-  const fragments = new Map(
-    definitions.flatMap((each) =>
-      each.kind === Kind.FRAGMENT_DEFINITION ? [[each.name.value, each.selectionSet] as const] : [],
-    ),
-  );
-  const find = (set: SelectionSetNode | undefined, key: string): FieldNode | undefined => {
-    for (const selection of set?.selections ?? []) {
-      if (selection.kind !== Kind.FIELD) {
-        const within =
-          selection.kind === Kind.FRAGMENT_SPREAD
-            ? fragments.get(selection.name.value)
-            : selection.selectionSet;
-        const found = find(within, key);
-        if (found) return found;
-      } else if ((selection.alias ?? selection.name).value === key) return selection;
-    }
-    return undefined;
-  };
+function fieldAt(document: DocumentNode, path: readonly (string | number)[]): FieldNode | undefined {
+  const fragments = fragmentsOf(document);
   let field: FieldNode | undefined;
-  let set = operation?.selectionSet;
   for (const key of path) {
     if (typeof key !== "string") continue;
-    field = find(set, key);
-    set = field?.selectionSet;
+    const above = field ?? getOperationAST(document);
+    const fields = (above ? selectedNodes(above, fragments) : []).filter((node) => node.kind === Kind.FIELD);
+    field = fields.find((node) => (node.alias ?? node.name).value === key);
+    if (!field) return undefined;
   }
   return field;
 }

@@ -179,11 +179,7 @@ function protocolHeaders({ accept, ...headers }: IncomingHttpHeaders) {
  * Answers one message with a new server, without a session and without a stream. The message is of the protocol revision 2026-07-28 or of an
  * earlier one.
  */
-async function answerMessage(
-  message: object,
-  headers: IncomingHttpHeaders,
-  open: () => Server,
-): Promise<Response> {
+async function answerMessage(message: object, headers: IncomingHttpHeaders, open: () => Server) {
   const request = new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
   // Some clients send null instead of omitting the arguments.
   const { id, method, params } = message as Readonly<Record<string, unknown>>;

@@ -51,7 +51,7 @@ const JSON_STRINGS = new WeakSet<ValueSchema>();
 
 export const isJsonString = (schema: ValueSchema): boolean => JSON_STRINGS.has(schema);
 
-/** The schema of any JSON. */
+/** The schema of a string that contains JSON. */
 export function jsonString(description: string): ValueSchema {
   const schema = { type: "string", description: `${description} As a string of JSON.`.trimStart() };
   JSON_STRINGS.add(schema);

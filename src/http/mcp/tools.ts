@@ -20,7 +20,7 @@ import { isObject } from "../../rest/api/record.ts";
 import { jsonOf, toJson } from "../graphql/encoding.ts";
 import { checkParams } from "../graphql/request-params.ts";
 import type { GatewayDependencies } from "../dependencies.ts";
-import { commentOf, shippedOperations } from "../bundled-operations.ts";
+import { commentOf, shippedOperations, withoutSentences } from "../bundled-operations.ts";
 import { withToolArgument } from "./argument-names.ts";
 import {
   firstSentence,
@@ -31,7 +31,7 @@ import {
   type ValueSchema,
 } from "./input-schema.ts";
 
-/** The types of operations that a tool can execute. A tool has one result, so it cannot subscribe. */
+/** The types of operations that a tool can execute. A tool call has a single result, so subscriptions are impossible. */
 export type ToolType = "query" | "mutation";
 
 /**
@@ -47,7 +47,6 @@ export type RunOperation = (
 type Input = Readonly<Record<string, unknown>>;
 
 export interface Tool {
-  /** The definition that agents see. */
   readonly definition: Omit<Definition, "inputSchema"> & { readonly inputSchema: InputSchema };
   readonly call: (input: Input, execute: RunOperation) => Promise<CallToolResult> | CallToolResult;
 }
@@ -190,7 +189,7 @@ export async function readTools(
       if (!inputSchema) continue;
       const { value: name } = node.name;
       const described = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
-      const description = withoutCosts(described);
+      const description = withoutSentences(described, COSTS) || described;
       tools.push({
         definition: { name, description, inputSchema, annotations: ANNOTATIONS[type] },
         call: (variables, execute) => execute({ ...params, operationName: name, variables }, type, own),
@@ -230,12 +229,8 @@ const parsed = (text: string, maxTokens = Number.POSITIVE_INFINITY): DocumentNod
 const rootFieldsOf = ({ selectionSet }: OperationDefinitionNode): string[] =>
   selectionSet.selections.flatMap((each) => (each.kind === Kind.FIELD ? each.name.value : []));
 
-/** A description without its sentences about upstream requests, which do not help to choose a tool. */
-const withoutCosts = (description: string): string =>
-  description
-    .split(/(?<=[.?!]) +/)
-    .filter((sentence) => !/\bupstream requests?\b/.test(sentence))
-    .join(" ") || description;
+/** Matches sentences of descriptions about costs, which do not help to choose a tool. */
+const COSTS = /\bupstream requests?\b/;
 
 /** Describes an operation by its root fields, because the documents in generated manifests have no comments. */
 function describeFields(schema: GraphQLSchema, node: OperationDefinitionNode): string {

@@ -67,8 +67,8 @@ function nameControls(root) {
 }
 
 /**
- * The buttons that are pressed by Ctrl, Shift and a key. GraphiQL shows Ctrl for these keys, but it binds the Windows key, or it does not
- * prevent the browser's own action, such as reloading the page.
+ * The buttons that are pressed by Ctrl, Shift and a key. GraphiQL shows Ctrl for these keys, but it binds some of them to the Windows key,
+ * and for others it does not prevent the action of the browser, such as reloading the page.
  */
 const BUTTON_KEYS = new Map([
   ["c", "Copy query"],

@@ -34,7 +34,7 @@ function textNamed(name) {
 }
 
 /**
- * Focuses the editor of the document, so that Ctrl-Enter sends the operation. Not on a phone, because its keyboard would cover the page.
+ * Focuses the editor of the document, so that Ctrl-Enter sends the operation. Does nothing on a phone, whose keyboard would cover the page.
  */
 function focusQuery() {
   if (!matchMedia("(pointer: fine)").matches) return;
@@ -101,7 +101,8 @@ function prepareEditors() {
     queueMicrotask(() => {
       editor.updateOptions({ wordWrap: "on", scrollbar: { alwaysConsumeMouseWheel: false } });
       followMode();
-      // The option with the same name has no effect. The command applies to all editors, after this editor has been created.
+      // The editor's option of this name has no effect. The command applies to all editors, so it runs once, after the first editor has
+      // been created.
       if (command) editor.trigger("page", command, {});
     });
   });

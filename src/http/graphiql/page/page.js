@@ -58,7 +58,7 @@ const whoIs = (as) => send({ query: "{ viewer { username } }" }, as);
 /** @param {ResultError | undefined} error */
 const isRefused = (error) => error?.extensions?.code === "UNAUTHENTICATED";
 
-/** Lines of the answer that are in the window at least after "Run", in pixels. */
+/** Minimum visible height of the answer after "Run", in pixels. */
 const LEAST_ANSWER = 120;
 
 /** Scrolls to the answer if it is below the window, such as at a zoom of 200 %. */
@@ -171,7 +171,7 @@ document.addEventListener(
   { capture: true },
 );
 
-/** Requests the plan of an operation. To plan it, the gateway sends nothing to the service. @param {Params} params */
+/** Requests the plan of an operation. The gateway sends nothing to the service for a plan. @param {Params} params */
 const plan = async (params) =>
   resultOf(
     await post(params, token, { headers: { "x-rungraph-explain": "plan" }, accept: "application/json" }),

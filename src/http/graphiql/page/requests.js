@@ -37,10 +37,10 @@ const inBytes = (bytes) => {
   return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 };
 
-/** The end of a template, without the parameters at the start of most templates. @param {string} template */
+/** A template without the parameters at its start. @param {string} template */
 const nameOf = (template) => template.replace(/^(\{\w+\}\/)+(?=.)/, "");
 
-/** From this number of requests on, the requests of one route in one round are shown as one row. */
+/** Above this number of requests, all requests of one route in one round are shown as one row. */
 const MANY = 12;
 
 /** Maximum fields that the details of a row name. */
@@ -83,7 +83,7 @@ function timeOf(requests) {
   return shortest === longest ? longest : `${shortest?.replace(" ms", "")}–${longest}`;
 }
 
-/** Whether the paths of their fields show that requests are repeated for each item of a list. @param {Requests} requests */
+/** Whether requests are repeated for each item of a list: the paths of their fields contain an index. @param {Requests} requests */
 const isForEach = (requests) =>
   requests.some(({ fields }) => fields.some((field) => /\.\d+(\.|$)/.test(field)));
 

@@ -1,5 +1,7 @@
 // @ts-check
-/* Stores tabs and the last operations between visits. Never stores a header, and therefore no token, and no other secret. */
+/*
+ * Stores tabs and the last operations between visits. Never stores secrets: neither headers, which contain the token, nor secret arguments.
+ */
 
 /** The names under which GraphiQL stores its tabs, and the document and variables of the chosen tab. */
 const TABS = "graphiql:tabState";

@@ -16,7 +16,7 @@ const isRow = (value) => typeof value === "object" && value !== null && !Array.i
 /** @param {unknown} value @returns {value is Row[]} */
 const isTable = (value) => Array.isArray(value) && value.length > 0 && value.every(isRow);
 
-/** The lists of objects in a value, but not those within their objects. @param {unknown} value @param {string[]} path @returns {FoundList[]} */
+/** The lists of objects in a value, without the lists nested in these objects. @param {unknown} value @param {string[]} path @returns {FoundList[]} */
 function listsIn(value, path = []) {
   if (isTable(value)) return [{ path: path.join(".") || "the answer", rows: value }];
   return isRow(value) ? Object.entries(value).flatMap(([key, each]) => listsIn(each, [...path, key])) : [];
@@ -60,7 +60,7 @@ function columnsOf(cells) {
 /** The prefixes of a name: `a` and `a.b` for `a.b.c`. @param {string} name */
 const prefixesOf = (name) => [...name.matchAll(/\./g)].map(({ index }) => name.slice(0, index));
 
-/** The name and the value of an object that has these and nothing else, such as a parameter. @param {unknown} row */
+/** `name=value` for an object that has only a name and a value, such as a parameter; null for others. @param {unknown} row */
 function pairOf(row) {
   if (!isRow(row)) return null;
   const { name, ...others } = row;
@@ -81,7 +81,7 @@ function textOfCell(value) {
   return `${value}`;
 }
 
-/** Compares numbers by size, and strings by their words and numbers. Rows without a value come last. @param {number} sign */
+/** Compares numbers by value, and strings by their words and numbers. Rows without a value come last. @param {number} sign */
 const inOrder =
   (/** @type {number} */ sign) => (/** @type {unknown} */ one, /** @type {unknown} */ other) => {
     const [first, second] = [one, other].map(textOfCell);
@@ -152,7 +152,7 @@ function showTables(root) {
         ...columns.map((column) => {
           const value = each.get(column);
           const text = textOfCell(value);
-          // Long ones are cut.
+          // CSS truncates long values, so the title has the whole value.
           return element("td", typeof value === "number" ? { class: "number" } : { title: text }, text);
         }),
       ),
