@@ -90,7 +90,7 @@ export function parseBounded(text: string, schema: GraphQLSchema, limits: Operat
     if (error instanceof RangeError)
       throw tooLarge("Expected a document that is nested less deeply.", "OPERATION_TOO_DEEP");
     if (!(error instanceof GraphQLError)) throw error;
-    throw error.message.includes("Parsing aborted")
+    throw error.message.endsWith("Parsing aborted.")
       ? tooLarge(`Expected a document of at most ${limits.tokens} tokens, got a longer one.`)
       : documentError(error, "GRAPHQL_PARSE_FAILED");
   }

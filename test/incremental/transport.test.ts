@@ -64,6 +64,7 @@ describe("incremental delivery by the Accept header", () => {
   test.each([
     "application/json",
     "application/json, multipart/mixed;q=0",
+    "application/json, text/event-stream;charset=utf-8;q=0",
     'multipart/mixed; subscriptionSpec="1.0", application/json',
     "*/*",
   ])("sends one whole result for %s", async (accept) => {

@@ -65,5 +65,5 @@ export function eventFormFor(accept: string | undefined): StreamForm["type"] | n
   return acceptsEvents(accept) ? "text/event-stream" : null;
 }
 
-const acceptsEvents = (accept: string | undefined): boolean =>
-  accept !== undefined && /text\/event-stream(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(accept);
+const acceptsEvents = (accept: string): boolean =>
+  rangesOf(accept).some((range) => /^text\/event-stream(?:;|$)/.test(range));
