@@ -1,14 +1,9 @@
 /** The result of an iterator that has ended. */
 export const DONE = { done: true, value: undefined } as const;
 
-/** An iterator of a single value. */
-export function singleValue(message: object): AsyncIterableIterator<object> {
-  const rest = [message];
-  const next = async () => {
-    const value = rest.shift();
-    return value ? { done: false as const, value } : DONE;
-  };
-  return mapAsyncIterator<object>({ next }, (value) => value);
+/** Iterates over a single value. */
+export async function* singleValue(value: object): AsyncGenerator<object, undefined> {
+  yield value;
 }
 
 /**
