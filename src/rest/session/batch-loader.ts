@@ -38,9 +38,14 @@ export const UNTRACKED: OperationProgress = {
   chargeMemory: () => {},
 };
 
-interface BatchSettings {
-  readonly shared: { readonly server: Server; readonly onRefused: (route: string) => void };
+export interface BatchSettings {
+  readonly shared: {
+    readonly server: Server;
+    /** Receives the route of a batch whose list the server rejects. */
+    readonly onRefused: (route: string) => void;
+  };
   readonly progress: OperationProgress;
+  /** The trace for results that report how they were obtained; otherwise null. */
   readonly operationTrace: OperationTrace | null;
 }
 

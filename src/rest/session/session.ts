@@ -5,28 +5,17 @@ import type { Client, ReadChunk } from "../client/client.ts";
 import type { Requester, RequestLimits } from "../client/upstream-call.ts";
 import type { RequestScope } from "../../callers/request-scope.ts";
 import { noToken } from "../client/failure.ts";
-import { BatchLoader, type OperationProgress, type ReadOptions } from "./batch-loader.ts";
+import { BatchLoader, type BatchSettings, type ReadOptions } from "./batch-loader.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
-import type { OperationTrace } from "../../operation-trace.ts";
 import { LargePages } from "./large-pages.ts";
 import type { Read, ReadContext } from "./shared-read.ts";
 import type { CallerReadCache, ReadCache } from "./read-cache.ts";
 
-export interface SharedSettings {
-  readonly server: Server;
-  /** Receives the route of a batch whose list the server rejects. */
-  readonly onRefused: (route: string) => void;
-  readonly reads: ReadCache;
-}
+export type SharedSettings = BatchSettings["shared"] & { readonly reads: ReadCache };
 
-export interface SessionSettings {
+export interface SessionSettings extends BatchSettings, Pick<ReadContext, "bypassesCache"> {
   readonly shared: SharedSettings;
   readonly bounds: RequestLimits;
-  /** Whether the session ignores cached responses and requests in flight (`no-cache`). Other operations do not share its requests. */
-  readonly bypassesCache: boolean;
-  readonly progress: OperationProgress;
-  /** The trace for results that report how they were obtained; otherwise null. */
-  readonly operationTrace: OperationTrace | null;
 }
 
 export type Wants = Pick<ReadOptions, "query" | "part">;
@@ -34,10 +23,7 @@ export type Wants = Pick<ReadOptions, "query" | "part">;
 /** Sends the reads and commands of one GraphQL request. */
 export type Session = Pick<TokenSession, keyof TokenSession>;
 
-export type SessionClient = Pick<
-  Client,
-  "open" | "command" | "enqueue" | "cancel" | "read" | "readChunk" | "upstreamTime"
->;
+export type SessionClient = ReadContext["client"] & Pick<Client, "open">;
 
 export function openSession(client: SessionClient, scope: RequestScope, settings: SessionSettings): Session {
   return new TokenSession(client, client.open(scope, settings.bounds), settings, scope.token);
@@ -57,24 +43,16 @@ class TokenSession {
     settings: SessionSettings,
     token: string | null,
   ) {
+    const { bypassesCache } = settings;
     const { server, reads } = settings.shared;
     const { scope } = requester;
     this.server = server;
     this.#own = reads.own.of(scope.caller);
     // The read cache belongs to the caller, that is, to the token of the request. With another token nothing is shared.
     const shared = token === scope.token ? this.#own : null;
-    this.largePages = shared?.largePages ?? new LargePages();
+    const largePages = (this.largePages = shared?.largePages ?? new LargePages());
     const started: Read[] = [];
-    const { largePages } = this;
-    this.#context = {
-      client,
-      requester,
-      token,
-      shared,
-      bypassesCache: settings.bypassesCache,
-      largePages,
-      started,
-    };
+    this.#context = { client, requester, token, shared, bypassesCache, largePages, started };
     this.#settings = settings;
     this.#batchLoader = new BatchLoader(this.#context, settings);
     scope.onEnd(() => {
