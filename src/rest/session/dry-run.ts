@@ -5,6 +5,7 @@ import type { Reading } from "../api/record.ts";
 import { KNOWN_KEYS } from "../api/records.ts";
 import { formatReference } from "../api/reference.ts";
 import type { UpstreamRequest } from "../client/request.ts";
+import { headOf } from "../client/transport.ts";
 import type { UpstreamCall } from "../client/upstream-call.ts";
 import type { SessionClient } from "./session.ts";
 
@@ -45,27 +46,13 @@ export function createDryRunClient(open: SessionClient["open"], profile: Profile
     read: ({ call }) => answer(call, () => readRecord(call)),
     readChunk: async ({ call }, read) => {
       await answer(call, () => undefined);
-      const { chunk } = await read(
-        { ...EMPTY_LOG, receivedAt: Date.now(), stream: Readable.from([]) },
-        call.consumer,
-      );
-      return chunk;
+      const log = { stream: Readable.from([]), bodyHeaders: {}, isHandedOver: false, keep: () => {} };
+      return (await read({ ...headOf(200, []), ...log }, call.consumer)).chunk;
     },
     command: (call) => answer(call, () => readRecord(call)),
     upstreamTime: Date.now,
   };
 }
-
-const EMPTY_LOG = {
-  status: 200,
-  contentType: "text/plain",
-  encoding: null,
-  retryAfter: null,
-  date: null,
-  bodyHeaders: {},
-  isHandedOver: false,
-  keep: () => {},
-};
 
 /** The time of all made-up records. */
 const MADE_UP_TIME = "2026-01-01T00:00:00Z";
