@@ -162,7 +162,7 @@ export class Quota {
   }
 
   #change(caller: Caller, amount: number): void {
-    const before = caller.counts[this.#index] ?? 0;
+    const before = this.of(caller);
     const now = before + amount;
     caller.counts[this.#index] = now;
     if (now === 0) this.#activeCallers.delete(caller);

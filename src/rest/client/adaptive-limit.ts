@@ -20,12 +20,6 @@ const OUTAGE_MS = 1_000;
 const AFTER_HIGH_LATENCY = 0.8;
 const AFTER_FAILURE = 0.5;
 
-export interface AdaptiveLimitSettings {
-  /** The limit at the start. */
-  readonly initial: number;
-  readonly max: number;
-}
-
 /** The latencies of one endpoint, in milliseconds. */
 interface Latency {
   mean: number;
@@ -64,7 +58,8 @@ export class AdaptiveLimit {
   /** The time of the last success. */
   #succeededAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ initial, max }: AdaptiveLimitSettings) {
+  /** `initial`: the limit at the start. */
+  constructor({ initial, max }: { readonly initial: number; readonly max: number }) {
     this.#max = max;
     this.#min = Math.min(MIN_LIMIT, max);
     this.#limit = Math.min(initial, max);

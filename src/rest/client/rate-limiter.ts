@@ -27,17 +27,7 @@ export type RateLimitOutcome = "unsent" | "allowed" | number;
  * The reads of one token that count against one rate limit, as two queues within the fair queue of their caller: one for operations, one
  * for subscriptions. Each is blocked while the rate limit allows it no read.
  */
-export class RateLimitedQueue {
-  readonly callerQueue: FairQueue<QueuedCall>;
-  readonly operations: FairQueue<QueuedCall>;
-  readonly polls: FairQueue<QueuedCall>;
-
-  constructor(callerQueue: FairQueue<QueuedCall>) {
-    this.callerQueue = callerQueue;
-    this.operations = new FairQueue(callerQueue, { cost: 1 });
-    this.polls = new FairQueue(callerQueue, { cost: OPERATIONS_PER_POLL });
-  }
-}
+type RateLimitedQueues = Readonly<Record<"callerQueue" | "operations" | "polls", FairQueue<QueuedCall>>>;
 
 /**
  * Client-side rate limiter of one token, for endpoints that the upstream service counts together. It blocks the queues of reads until the
@@ -46,7 +36,7 @@ export class RateLimitedQueue {
  */
 export class RateLimiter {
   /** The queues that the limiter blocks. A caller that becomes verified gets new queues. */
-  readonly #queues: RateLimitedQueue[] = [];
+  readonly #queues: RateLimitedQueues[] = [];
   /** Whether any of the queues is blocked. */
   #isBlocking = false;
   /**
@@ -84,12 +74,17 @@ export class RateLimiter {
   }
 
   /** The queues of this limiter within the fair queue of a caller. */
-  queueIn(callerQueue: FairQueue<QueuedCall>): RateLimitedQueue {
+  queueIn(callerQueue: FairQueue<QueuedCall>): RateLimitedQueues {
     const existing = this.#queues.find((each) => each.callerQueue === callerQueue);
     if (existing) return existing;
-    const queue = new RateLimitedQueue(callerQueue);
-    this.#queues.push(queue);
-    return queue;
+    const operations = new FairQueue(callerQueue, { cost: 1 });
+    const queues = {
+      callerQueue,
+      operations,
+      polls: new FairQueue(callerQueue, { cost: OPERATIONS_PER_POLL }),
+    };
+    this.#queues.push(queues);
+    return queues;
   }
 
   /** Throws `RATE_LIMITED` if a read would be allowed only after its deadline. */

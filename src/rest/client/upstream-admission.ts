@@ -1,4 +1,4 @@
-import { addressShare, type Caller, type CallerRegistry } from "../../callers/callers.ts";
+import { addressShare, type Caller, type CallerRegistry, type PerCaller } from "../../callers/callers.ts";
 import { CallerQueues, FairQueue } from "../../callers/fair-queue.ts";
 import { GatewayError, healthImpliedBy, OVERLOADED } from "../../errors.ts";
 import type { Clock } from "../../util/clock.ts";
@@ -56,7 +56,7 @@ export class UpstreamAdmission {
   readonly #root: FairQueue<QueuedCall>;
   readonly #unverified: FairQueue<QueuedCall>;
   readonly #queues: CallerQueues<QueuedCall>;
-  readonly #rateLimiters: (caller: Caller) => Map<RateLimit | null, RateLimiter>;
+  readonly #rateLimiters: PerCaller<Map<RateLimit | null, RateLimiter>>;
   readonly #waiting: WaitCounts = { RATE_LIMIT: 0, CONCURRENCY: 0, CIRCUIT: 0 };
   #shed = 0;
   #isScheduled = false;
@@ -84,8 +84,7 @@ export class UpstreamAdmission {
       { concurrency: perCaller, cost: 1 },
       { concurrency: () => addressShare(all(), perCaller()), cost: 1 },
     );
-    const rateLimiters = callers.perCaller(() => new Map<RateLimit | null, RateLimiter>());
-    this.#rateLimiters = (caller) => rateLimiters.of(caller);
+    this.#rateLimiters = callers.perCaller(() => new Map());
   }
 
   /**
@@ -256,7 +255,7 @@ export class UpstreamAdmission {
     const { request, requester } = call;
     if ((request.token === undefined ? requester.scope.token : request.token) === null) return null;
     const { clock, requestFormat } = this.#settings;
-    const own = this.#rateLimiters(this.#callerOf(call));
+    const own = this.#rateLimiters.of(this.#callerOf(call));
     const limit = requestFormat.limitOf(request.endpoint);
     const rateLimiter = own.get(limit) ?? new RateLimiter(clock, limit, () => this.#serve());
     own.set(limit, rateLimiter);

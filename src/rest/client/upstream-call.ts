@@ -1,5 +1,6 @@
 import { GatewayError } from "../../errors.ts";
 import type { WaitReason } from "../../operation-trace.ts";
+import type { MemoryAccount } from "../../callers/bounded-buffer.ts";
 import type { MemoryReservation } from "../../callers/memory-budget.ts";
 import { type Prioritized, FairQueue } from "../../callers/fair-queue.ts";
 import type { EndReason, RequestScope } from "../../callers/request-scope.ts";
@@ -17,7 +18,7 @@ export interface Lifetime {
 }
 
 /** The consumer of a response: a read that several operations share, or a single operation. Only shared reads wait for the rate limit. */
-export interface Consumer extends Prioritized {
+export interface Consumer extends Prioritized, MemoryAccount {
   readonly lifetime: Lifetime;
   /**
    * Rejects the subscribers whose deadline comes before the end of their wait for the rate limit. `msFor` returns that wait in
@@ -29,8 +30,6 @@ export interface Consumer extends Prioritized {
   /** Makes the permits of its operations preemptible while it waits for the rate limit. */
   pause(): void;
   resume(): void;
-  /** Charges bytes of memory. Throws `GatewayError` above the limit of the caller. */
-  chargeMemory(bytes: number): void;
 }
 
 export interface RequestLimits {
