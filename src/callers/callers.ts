@@ -5,7 +5,7 @@ import { ownCopy } from "../util/own-copy.ts";
 /** `verified` for ten minutes after the upstream service has accepted the token; `anonymous` without a token; otherwise `unverified`. */
 export type Verification = "verified" | "unverified" | "anonymous";
 
-/** How long a token counts as accepted after the last response which shows that it is, in milliseconds. */
+/** How long a token counts as accepted after the last response to a request with it, in milliseconds. */
 const VERIFIED_MS = 600_000;
 
 /** How long a caller is remembered after its last request, in milliseconds. `FORGET_MS`: how often expired callers are removed. */
@@ -13,8 +13,8 @@ const CALLER_TTL_MS = 600_000;
 const FORGET_MS = 60_000;
 
 /**
- * Upper bounds on remembered callers: their number, and the total length of their tokens, because a token may have 16 kB. A caller that was
- * forgotten starts with empty state.
+ * Upper bounds on remembered callers: their number, and the total length of their tokens, because a token may be 16 kB long. A
+ * caller that was forgotten starts with empty state.
  */
 const REMEMBERED_CALLERS = {
   max: 10_000,
@@ -22,7 +22,7 @@ const REMEMBERED_CALLERS = {
   sizeCalculation: (_: Caller, key: string) => key.length,
 };
 
-/** Anyone can invent tokens. The state of each takes up to 10 kB, which is not charged to anybody. */
+/** The bound is lower for unverified callers, because anyone can invent tokens. A caller takes up to 10 kB, which no quota counts. */
 const REMEMBERED_UNVERIFIED = { ...REMEMBERED_CALLERS, max: 2_000 };
 
 /** A token, or the address of a client without a token. A caller owns all of its per-caller state, which is forgotten with the caller. */
@@ -31,7 +31,7 @@ export class Caller {
   readonly token: string | null;
   /** Identifies the caller: a salted hash of the token, or the address of an anonymous caller. Logs contain the beginning of the key. */
   readonly key: string;
-  /** The anonymous caller at the same address: the caller itself if it has no token. */
+  /** The anonymous caller at the same address; this caller itself if it is anonymous. */
   readonly addressCaller: Caller;
   /** Only `CallerRegistry.move` changes it. */
   verification: Verification;
@@ -41,7 +41,7 @@ export class Caller {
   readonly attachments: unknown[] = [];
   /** Time of its last request, by `performance.now()`. */
   usedAt = 0;
-  /** How often the upstream service has stopped accepting the token. After each time, the token may belong to another user. */
+  /** How often the token has lost its verification. Each time, the upstream service may have assigned the token to another user. */
   revocations = 0;
   readonly #callers: CallerRegistry;
   /** The time until which the token counts as accepted, by `performance.now()`. */
@@ -96,11 +96,11 @@ export interface QuotaLimits {
   readonly unverified?: number;
 }
 
-/** The share of all unverified callers at one address together: that of one caller, or a quarter of the total if that is more. */
+/** The limit of all unverified callers at one address together: the limit of one caller or a quarter of the total, whichever is higher. */
 export const addressShare = (total: number, perCaller: number): number =>
   Math.max(perCaller, Math.ceil(total / 4));
 
-/** Usage of a limited resource, in total and by caller: operations, sockets, bytes. */
+/** The usage of a limited resource, such as operations, sockets or bytes, in total and by caller. */
 export class Quota {
   taken = 0;
   readonly #index: number;
@@ -186,7 +186,7 @@ export class CallerRegistry {
 
   /** Returns the caller with this token, or the anonymous caller at this address. */
   of(token: string | null, address: string): Caller {
-    // The line end keeps addresses apart from tokens, because no token contains one.
+    // The key begins with a line break, which no token contains, so that it never equals a token.
     const at = this.#find(`\n${address}`, (key) => new Caller(this, null, `at ${key.slice(1)}`, null));
     const caller = token === null ? at : this.withToken(token, at);
     const now = performance.now();
@@ -220,7 +220,7 @@ export class CallerRegistry {
     return quota;
   }
 
-  /** Changes the verification of a caller with a token, and adds its usage to, or subtracts it from, the total of unverified callers. */
+  /** Changes the verification of a caller with a token, and updates the usage of unverified callers in all quotas. */
   move(caller: Caller, verification: "verified" | "unverified"): void {
     caller.verification = verification;
     const sign = verification === "verified" ? -1 : 1;

@@ -3,15 +3,10 @@ import type { CallerRegistry, Quota } from "./callers.ts";
 import { GatewayError } from "../errors.ts";
 import type { RequestScope } from "./request-scope.ts";
 
-/**
- * The limit for all callers, as a multiple of the limit for one caller. Above it, a caller that uses more than an equal share is rejected.
- */
+/** The limit for all callers, as a multiple of the limit for one. Above it, callers that use more than an equal share are rejected. */
 const TOTAL_FACTOR = 4;
 
-/**
- * The unit of the budget is one byte of JSON. A value parsed from ordinary JSON takes at most this many bytes of heap for each byte of
- * JSON.
- */
+/** The unit of the budget is one byte of JSON. A value parsed from ordinary JSON takes at most this number of heap bytes for each. */
 export const HEAP_BYTES_PER_CHARGED_BYTE = 2;
 
 /** Upper bounds for all callers and for one caller, as parts of the heap limit. */
@@ -50,12 +45,12 @@ export class MemoryBudget {
   }
 }
 
-/** Amounts up to this are not charged, in bytes. */
+/** Maximum number of bytes that are not charged. */
 const MIN_CHARGED_BYTES = 32_768;
 
 /**
- * Upper bounds for heap sizes, in bytes: of a value without its characters (such as `{}` with its slot), of a property name, and of a name
- * that is an index.
+ * Upper bounds for heap sizes, in bytes: of a value without its characters (such as `{}` with its slot) and of a property name, and the
+ * additional size of a name that is an index.
  */
 const [VALUE_BYTES, NAME_BYTES, INDEX_BYTES] = [64, 112, 304];
 const WIDE = /[^\0-\u00FF]/;

@@ -26,8 +26,8 @@ interface HeldPermit {
 export type EndReason = "disconnected" | "deadline" | "preempted" | "completed";
 
 /**
- * The lifetime of one request: its caller, its deadline, and callbacks for its end. Own code: an `AbortSignal` for each
- * upstream request costs more than the request itself.
+ * The lifetime of one request: its caller, its deadline, and callbacks for its end. Own code, because an `AbortSignal` for each upstream
+ * request would cost more than that request itself.
  */
 export class RequestScope implements Identity {
   /** The caller's token; null without one. */
@@ -35,10 +35,7 @@ export class RequestScope implements Identity {
   readonly caller: Caller;
   readonly requestId: string;
   readonly trace: Identity["trace"];
-  /**
-   * The OpenTelemetry context is stored here, because an upstream request starts in the asynchronous context of whichever request released
-   * its connection.
-   */
+  /** Stored here, because an upstream request may start in the asynchronous context of another request, whose end has admitted it. */
   telemetryContext: Context | null;
   /** When the scope began, by `performance.now()`. */
   readonly began = performance.now();
@@ -78,7 +75,7 @@ export class RequestScope implements Identity {
     return this.#permit && this.#permit.kind;
   }
 
-  /** Gives the scope a permit, which it releases when it ends. Releases the previous permit. */
+  /** Gives the scope a permit, which is released when the scope ends. Releases the previous permit. */
   holdPermit(permit: HeldPermit): void {
     this.#permit?.release();
     this.#permit = permit;

@@ -6,7 +6,7 @@ import { LiveStream } from "./stream.ts";
 export interface Source {
   /** The key of the poll: subscribers with the same token and key share it. */
   readonly key: string;
-  /** The endpoint of most reads of the poll, whose upstream rate limit counts all of them. */
+  /** The endpoint of most reads of the poll. All reads of the poll are counted towards its upstream rate limit. */
   readonly endpoint: AnyEndpoint;
 }
 

@@ -8,7 +8,7 @@ export async function* singleValue(value: object): AsyncGenerator<object, undefi
 
 /**
  * Converts each value of an iterator. In contrast to a generator, `return` ends the iterator even while `next` is pending. Calls `onEnd`
- * once, after the last value or when the iterator is returned.
+ * once, after the last value or when `return` is called.
  */
 export function mapAsyncIterator<From>(
   { next: nextOf, return: endOf }: Pick<AsyncIterator<From>, "next" | "return">,

@@ -1,6 +1,6 @@
 /**
- * A list whose items are created when they are read. Nested lists can select far more items than an operation may return. The operation is
- * then stopped before most of the items are created.
+ * A list whose items are created when they are read. An operation with nested lists can select far more items than it may return. It is
+ * stopped before most of them are created.
  */
 export class LazyList<Item> implements Iterable<Item> {
   readonly length: number;

@@ -8,7 +8,7 @@ export const perSeconds = (requests: number, seconds: number) => ({ requests, pe
 
 /**
  * A sliding-window counter of the requests of one token. A share of the limit may be used as a burst, for example when a page opens. The
- * remaining requests are spread over the time until the oldest request leaves the window, so that the next request is never far away.
+ * remaining requests are spread over the time until the oldest request leaves the window, so that no request waits for a whole period.
  */
 export class SlidingWindow {
   readonly #limit: RateLimit;

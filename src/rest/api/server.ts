@@ -84,12 +84,14 @@ function capabilitiesOf(profile: Profile, has: Has): Capability[] {
       .filter(({ capability }) => capability === name);
     return all.length > 0 && all.every(has);
   };
-  const accepted = Object.entries(profile.inputs).flatMap(([command, paths]) =>
-    Object.entries(paths).flatMap(([name, path]) => (path === null ? [] : inputCapability(command, name))),
+  const accepted = new Set(
+    Object.entries(profile.inputs).flatMap(([command, paths]) =>
+      Object.entries(paths).flatMap(([name, path]) => (path === null ? [] : inputCapability(command, name))),
+    ),
   );
   // Safe: these are the keys of the table.
   return (Object.keys(CAPABILITIES) as Capability[]).filter(
-    (name) => NEEDS[name]?.(profile, has) ?? (accepted.includes(name) || hasAll(name)),
+    (name) => NEEDS[name]?.(profile, has) ?? (accepted.has(name) || hasAll(name)),
   );
 }
 
