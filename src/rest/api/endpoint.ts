@@ -162,7 +162,7 @@ export function overrideIssue(endpoint: EndpointName, spelling: string): string 
 
 const PATH_PARAMETER = /\{(\w+)\}/g;
 
-/** Creates the function that fills a template. It splits the template once: literal parts and parameters alternate. */
+/** Creates the function that fills a template. The template is split only once, into literal parts and parameters that alternate. */
 function toPathOf<Path extends string>(path: Path) {
   const [start = "", ...rest] = path.split(PATH_PARAMETER);
   const parts = rest.flatMap((text, index) =>
@@ -204,7 +204,7 @@ export function segment(name: string, value: string): string {
 }
 
 /**
- * Maximum length of a path, percent-encoded. A server responds to a request line above 4,094 bytes in the same way as to a missing folder.
+ * Maximum length of a path, percent-encoded. Known servers respond to a request line above 4,094 bytes as if the folder were missing.
  */
 const MAX_PATH_BYTES = 2_000;
 /** Matches backslashes, control characters and halves of surrogate pairs, which UTF-8 cannot encode. */

@@ -28,7 +28,7 @@ export interface JsonScan {
 /** The size of a slot. `OBJECT`: the size of an object. */
 const SLOT = 8;
 const OBJECT = 24;
-/** An object without named properties has four slots. */
+/** The size of the four slots of an object without named properties. */
 const UNNAMED_HEAP_BYTES = 32;
 const LIST = 48;
 /** The size of a string without its characters, but with their padding. */
@@ -55,7 +55,7 @@ const [SPACE, SMALL_A, SMALL_E, SMALL_U, SMALL_Z] = [0x20, 0x61, 0x65, 0x75, 0x7
 
 /** Matches an integer that may be too large for a number. */
 const LONG_INTEGER = /^-?[1-9]\d{15,}$/;
-/** Minimum digits of such an integer. `LARGE`: minimum digits of an integer that takes more than its slot in a list. */
+/** Minimum number of its digits. `LARGE`: minimum number of digits of an integer that takes more than its slot in a list. */
 const [LONG, LARGE] = [16, 10];
 /** Maximum digits of an index. */
 const LONGEST_INDEX = 10;
@@ -237,10 +237,7 @@ function isEscaped(json: Buffer, quote: number): boolean {
 export const isDigit = (byte = 0): boolean => byte >= ZERO && byte <= NINE;
 const isLetter = (byte = 0): boolean => (byte | SPACE) >= SMALL_A && (byte | SPACE) <= SMALL_Z;
 
-/**
- * Heap size of the characters of a string: one byte each, or two if any character has a code above 255. A `\u` escape is assumed to have
- * one.
- */
+/** Heap size of the characters of a string: one byte each, or two if any has a code above 255 or is written as a `\u` escape. */
 function sizeOf(json: Buffer, start: number, end: number): number {
   let characters = 0;
   let isWide = false;

@@ -45,7 +45,7 @@ export const json = <Answer>(read: RecordDecoder<Answer>): Reader<Answer> => ({
 });
 
 /**
- * Creates a reader of JSON responses with a long list under a key. `table` accepts any records there. The records are read one by one, so
+ * Creates a reader of JSON responses with a long list under a key, where `table` accepts any records. The records are read one by one, so
  * that other tasks can run in between.
  */
 export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys> & string, Item>(
@@ -59,7 +59,6 @@ export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys
   const mayBeNull = typeof check !== "function" || check(null);
   return {
     form: "json",
-    /** Yields regularly. */
     *steps(body) {
       const { answer, mismatches } = decode(read, body);
       const list: unknown = answer[key];

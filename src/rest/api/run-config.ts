@@ -8,7 +8,7 @@ import { integerOf } from "./reader.ts";
 
 const require = createRequire(import.meta.url);
 
-/** Loads the YAML library, on first use only: most servers send objects, and most profiles are built in. */
+/** Loads the YAML library on first use. Few gateways need it, because most servers send objects and most profiles are built in. */
 export const yaml = () => require("yaml") as typeof Yaml;
 
 /** A computation in steps. A step may yield the memory that it uses, in the unit of the gateway's memory budget. */
@@ -34,7 +34,7 @@ class WrittenConfig {
 /** The configuration of a run: an object as received, or a string. */
 export type RunConfig = ByName | WrittenConfig;
 
-/** Safe: `configOf` converts strings. */
+/** Safe: the readers of runs convert strings by `configOf`. */
 export const runConfig = textOrObject as Check<RunConfig | null | undefined>;
 
 /** The value that newer servers send under `content`: a string of YAML or JSON, or an object. */
@@ -98,8 +98,8 @@ export function* parseYaml(content: string) {
 const BYTES_PER_CHARACTER = 100;
 
 /**
- * Matches characters that PyYAML does not accept, and those that end a line for PyYAML but not for this parser: a comment, for example, would
- * be shorter for PyYAML.
+ * Matches characters that PyYAML rejects, and those that end a line for PyYAML but not for this parser. A comment, for example, would end
+ * earlier for PyYAML.
  */
 const MISREAD_BY_PYYAML =
   /[^\t\n\r\u0020-\u007e\u00a0-\u2027\u202a-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|\r(?!\n)/u;
@@ -187,10 +187,7 @@ function* rootOf(content: string): Steps<unknown> {
   return document.contents;
 }
 
-/**
- * The error of invalid YAML at an offset, with the code of the library, such as `BAD_INDENT`. The message does not quote the YAML, which may
- * contain secrets.
- */
+/** The error of invalid YAML, with the code of the library, such as `BAD_INDENT`. The YAML is not quoted, because it may contain secrets. */
 function invalidAt(content: string, offset: number, code: string | null = null): SyntaxError {
   const reason = code === null ? "" : ` (${code})`;
   return new SyntaxError(`expected YAML, got a syntax error at ${positionIn(content, offset)}${reason}`);

@@ -31,7 +31,7 @@ export function resolveProfile(profile: Profile) {
     supported: <Endpoint extends AnyEndpoint>(endpoint: Endpoint): Endpoint => {
       const own = overrides.get(endpoint);
       if (!own) throw notOffered(spellingOf(endpoint), endpoint.capability);
-      // Safe, as above.
+      // Safe: an override changes only method and path.
       return own as Endpoint;
     },
     /** Whether the server never sends a key in records of a kind. */

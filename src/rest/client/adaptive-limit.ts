@@ -52,7 +52,7 @@ export class AdaptiveLimit {
   #limit: number;
   /** Whether no sign of overload has been seen yet. */
   #isStarting = true;
-  /** When the limit was last reduced. Requests that were sent before say nothing about the current limit. */
+  /** When the limit was last reduced. Requests that were sent earlier do not reduce it again. */
   #reducedAt = Number.NEGATIVE_INFINITY;
   readonly #latencies = new Map<object, Latency>();
   /** The time of the last success. */
@@ -86,7 +86,7 @@ export class AdaptiveLimit {
       return;
     }
     const high = latency.unloaded * TOLERANCE + SLACK_MS;
-    // A single outlier must not look like a trend.
+    // An outlier is capped, so that a single one raises the mean only slightly.
     const counted = Math.min(ms, 2 * high);
     const first = 1 / ++latency.count;
     latency.mean += (counted - latency.mean) * Math.max(WEIGHT, first);

@@ -15,8 +15,8 @@ const MAX_ORIGINS = 100;
 
 /**
  * While some requests succeed, the circuit opens only if half of the callers fail, half of the routes and half of the paths, and at least
- * five of each. Envoy's outlier detection also requires five hosts. If fewer fail, they are the cause: a record that breaks its server, or
- * a dead endpoint.
+ * five of each. Envoy's outlier detection also requires five hosts. If fewer fail, the service is up, and the cause is for example a record
+ * that crashes it or a dead endpoint.
  */
 const MIN_FAILING = 5;
 
@@ -41,7 +41,7 @@ interface CircuitBreakerSettings {
   readonly probe: (call: UpstreamCall, isFirst: boolean) => Promise<boolean>;
 }
 
-/** `latest`: for each caller, each route and each path, whether its latest request failed. */
+/** Opens half of a window. `latest`: for each caller, each route and each path, whether its latest request failed. */
 const openHalf = () => ({
   requests: 0,
   failures: 0,

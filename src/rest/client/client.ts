@@ -54,7 +54,7 @@ export function createClient(settings: ClientSettings) {
   const transport = createTransport(wireSettings);
   const clock = new UpstreamClock();
 
-  /** Reads a whole response. Uses callbacks, because a second promise would cost as much as everything else here. */
+  /** Reads a whole response. Uses callbacks, because a second promise would take as much time as the rest of this function. */
   const bufferResponse: ResponseConsumer<unknown> = (call, wire, stats) =>
     new Promise((resolve, reject) => {
       transport.send(wire, call.consumer, (failure, response) => {
@@ -111,7 +111,7 @@ export function createClient(settings: ClientSettings) {
       }),
     /** Sends a command. */
     command: <Answer>(call: UpstreamCall<Answer>): Promise<Answer> =>
-      // Safe: the reader of the endpoint reads its responses.
+      // Safe: the reader of the endpoint returns an `Answer`.
       send(pipeline, call, bufferResponse as ResponseConsumer<Answer>),
     /** Opens a download. */
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {

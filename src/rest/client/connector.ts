@@ -35,7 +35,7 @@ export const targetOf = ({ host, hostname, port, protocol }: URL): buildConnecto
   protocol,
 });
 
-/** A proxy did not open a tunnel. Its `code` is `PROXY_` with the HTTP status or the connection error appended: `PROXY_ECONNREFUSED`. */
+/** The error of a proxy that opened no tunnel. `code`: `PROXY_` with the HTTP status or the connection error: `PROXY_ECONNREFUSED`. */
 class ProxyError extends Error {
   readonly code: string;
 

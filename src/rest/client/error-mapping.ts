@@ -10,14 +10,11 @@ interface ErrorResponse extends ResponseHead {
   /** The path of the request with its parameters filled in, and its query. */
   readonly path: string;
   readonly text: string;
-  /** The caller's token, a password. Messages that contain one are not exposed. */
+  /** Strings such as the token of the caller or a password. Messages that contain one are not exposed. */
   readonly secrets: readonly (string | null | undefined)[];
 }
 
-/**
- * Maps a response with status 300 or above to an error for callers. The service's document describes no such responses, so the gateway
- * defines the mapping.
- */
+/** Maps a response with status 300 or above, which the service's document does not describe, to an error for callers. */
 export function mapErrorResponse(
   { request: { endpoint, path, token, secret }, requester: { scope } }: UpstreamCall,
   head: ResponseHead,
@@ -40,7 +37,7 @@ export function mapErrorResponse(
 /**
  * Whether a command may have taken effect although its response is an error. A 5xx or a 408 may come from a proxy that had already
  * forwarded the command. Envoy and Heroku, for example, send 503 if the upstream connection breaks. 302 and 303 redirect to a result. 304
- * says nothing about the command.
+ * leaves it open whether the command took effect.
  */
 const mayHaveBeenDone = ({ status }: ErrorResponse): boolean =>
   status >= 500 || status === 408 || status === 302 || status === 303 || status === 304;
@@ -145,7 +142,7 @@ function upstreamMessage(response: ErrorResponse): string {
   let count = 0;
   for (const sentence of sentences(body, [])) {
     message += message === "" ? sentence : ` ${sentence}`;
-    // Paths repeat, so 60 kB of JSON can expand to a gigabyte.
+    // Each sentence begins with its path, so 60 kB of JSON can expand to a gigabyte.
     if (message.length > MAX_MESSAGE_LENGTH || ++count === MAX_SENTENCES) break;
   }
   return message;

@@ -57,7 +57,7 @@ export function mapTransportError(
   error: unknown,
   status: number | null = null,
 ): Error {
-  // The error lacks the request because the reader that threw it does not know the request.
+  // The reader that threw the error could not name the request, so the request is added here.
   const isUnread = isGatewayError(error, "UPSTREAM_BAD_RESPONSE") && !error.details.upstream;
   if (error instanceof CancelledError || (error instanceof GatewayError && !isUnread)) return error;
   const wasSent = isSent(error);
@@ -81,7 +81,7 @@ export function mapTransportError(
   );
 }
 
-/** The error of a request whose consumers have all left. A command that was not sent cannot have been executed. */
+/** The error of a request whose consumers have all disconnected or reached their deadline. `wasSent`: a command may have been executed. */
 export function endedError(
   { method, path }: EndpointName,
   lifetime: Pick<Lifetime, "ended">,

@@ -10,10 +10,10 @@ const BURST_SHARE = 0.75;
 /** The share of the rate limit that subscriptions must leave to other operations. */
 const OPERATION_SHARE = 0.25;
 
-/** While reads of operations and of subscriptions wait, this many of operations precede each one of a subscription. */
+/** Number of reads of operations that precede each read of a subscription, while both wait. */
 const OPERATIONS_PER_POLL = 3;
 
-/** Margin below the limit of the upstream service. The service counts requests on arrival, and also counts requests of other clients. */
+/** Margin below the limit of the upstream service, which counts requests on arrival, including those of other clients with the token. */
 const MARGIN_SHARE = 0.05;
 const MARGIN_MS = 500;
 
@@ -39,12 +39,9 @@ export class RateLimiter {
   readonly #queues: RateLimitedQueues[] = [];
   /** Whether any of the queues is blocked. */
   #isBlocking = false;
-  /**
-   * Operations that had a read rejected because the limit would allow it only after the deadline. Further reads that would wait fail at
-   * once.
-   */
+  /** Operations of which a read was rejected because it could not meet its deadline. Their further reads fail instead of waiting. */
   readonly #late = new WeakSet<Requester>();
-  /** One error for all late reads of an operation, because it may have thousands. */
+  /** The error that all late reads of an operation share, because there may be thousands. */
   readonly #errors = new WeakMap<Requester, Error>();
   readonly #clock: Clock;
   readonly #limit: RateLimit | null;

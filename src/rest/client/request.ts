@@ -11,7 +11,7 @@ export interface UpstreamRequest<Answer> {
   readonly body?: string | null;
   /** A string that error messages must not contain, in addition to the caller's token. */
   readonly secret?: string | null;
-  /** The token to send; null for none. Defaults to the caller's. */
+  /** The token to send; null for none. By default the token of the caller. */
   readonly token?: string | null;
   /** The entry for this request in the operation trace; null without a trace. */
   readonly traceEntry?: TraceEntry | null;
@@ -37,7 +37,7 @@ export interface RequestFormat {
   readonly limitOf: (endpoint: AnyEndpoint) => RateLimit | null;
 }
 
-/** `trace`: headers of the trace context. They do not replace other headers. */
+/** Creates the headers of a request. `trace`: headers of the trace context, which replace no other header. */
 export function headersOf(
   requestFormat: RequestFormat,
   { token: own, requestId }: RequestScope,

@@ -57,7 +57,7 @@ export function openResponse(
     request.on("error", fail);
     request.once("close", () => lifetime.offEnd(onLifetimeEnd));
     request.once("upgrade", (_response, socket) => {
-      // Nothing else listens to the upgraded socket.
+      // Without a listener, an error of the upgraded socket would end the process.
       socket.on("error", () => {});
       underWay = socket;
       fail(new UnsupportedResponseError());
@@ -68,7 +68,7 @@ export function openResponse(
       // The decoded stream reports the errors of the response.
       response.on("error", () => {});
       endWhenSilent(response, idleTimeoutMs);
-      // Safe: only `set-cookie` is a list.
+      // Safe: only `set-cookie`, which is not used, is a list.
       const received = response.headers as Readonly<Record<string, string>>;
       const { statusCode: status = 0 } = response;
       const head = headOf(status, response.rawHeaders);

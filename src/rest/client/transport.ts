@@ -7,7 +7,7 @@ import { type Connector, targetOf } from "./connector.ts";
 import type { Consumer } from "./upstream-call.ts";
 
 export interface TransportSettings {
-  /** The document's `{base_url}`: the base URL of the service. */
+  /** The base URL of the service, which its document calls `{base_url}`. */
   readonly upstreamUrl: URL;
   readonly connect: Connector;
   /** Maximum connections for whole responses. Each stream opens an additional connection. */
@@ -61,7 +61,7 @@ export interface StreamedResponse extends ResponseHead {
   readonly keep: () => void;
 }
 
-/** A request without a response. `wasSent` says whether the service may have received it. */
+/** The error of a request that got no response. `wasSent`: whether the service may have received the request. */
 export class TransportError extends StacklessError {
   readonly wasSent: boolean;
 
@@ -78,8 +78,8 @@ export class TimeoutError extends StacklessError {}
 export const MAX_ERROR_BYTES = 64 * 1024;
 
 /**
- * Creates the transport for whole responses, with keep-alive. Uses undici's `dispatch` with a handler that never pauses: undici 7 crashes
- * the process when the connection of a paused response closes (nodejs/undici#5360), as connections to gunicorn do.
+ * Creates the transport for whole responses, with keep-alive. Its handler for undici's `dispatch` never pauses a response, because undici 7
+ * crashes the process when the connection of a paused response closes (nodejs/undici#5360). Gunicorn closes connections early.
  */
 export function createTransport(settings: TransportSettings) {
   const { upstreamUrl, connect, maxJsonBytes, responseTimeoutMs } = settings;
@@ -133,16 +133,16 @@ type Done = (
 export const isHtml = ({ contentType }: ResponseHead): boolean =>
   contentType?.startsWith("text/html") ?? false;
 
-/** Collects a response, and settles once, whichever of its methods undici calls. */
+/** Collects a response. Settles exactly once, although undici may call several of its methods at the end. */
 class ResponseHandler {
   readonly #consumer: Consumer;
   readonly #done: Done;
-  /** Maximum bytes of the body after decompression. Null if the body is ignored, except for an error or an HTML page. */
+  /** Maximum bytes of the body after decompression. If null, only the bodies of errors and HTML pages are read. */
   readonly #maxBytes: number | null;
   readonly #onEnd = (): void => this.#fail(new TimeoutError());
   #timer: NodeJS.Timeout;
   #isSettled = false;
-  /** Set when the request is sent. */
+  /** Aborts the request; null until the request is sent. */
   #abort: (() => void) | null = null;
   #head: ResponseHead | null = null;
   #body: BoundedBuffer | null = null;

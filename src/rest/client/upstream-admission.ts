@@ -34,7 +34,7 @@ interface AdmissionSettings extends ConcurrencySettings {
 
 /** The state when a request was sent. */
 export interface SentRequest {
-  /** Milliseconds by the clock. */
+  /** When it was sent, in milliseconds by the clock. */
   readonly at: number;
   /** Requests in flight, including this one. */
   readonly inFlight: number;
@@ -46,9 +46,9 @@ export interface SentRequest {
  * The only stage in which upstream requests wait, before anything large is allocated for them. They wait in one fair queue (gateway,
  * caller, rate limit, operation) until the rate limit of their token, the concurrency limits and the circuit breaker admit them. Within an
  * operation, the request with the highest priority goes first. The reason to wait makes no difference: each waiting request counts, callers
- * are served fairly, a request without consumers leaves the queue, and a full queue sheds new operations. Own code: p-queue, bottleneck and
- * cockatiel are FIFO or have fixed keys, so one caller with many requests starves the others. They also keep the requests of disconnected
- * callers.
+ * are served fairly, a request without consumers leaves the queue, and a full queue sheds new operations. Own code,
+ * because p-queue, bottleneck and cockatiel are FIFO or have fixed keys, so one caller with many requests starves the others. They also
+ * keep the requests of disconnected callers.
  */
 export class UpstreamAdmission {
   readonly #settings: AdmissionSettings;
@@ -106,8 +106,8 @@ export class UpstreamAdmission {
   }
 
   /**
-   * Dispatches a call when it is admitted, possibly at once. Rejects a call that cannot be admitted before its deadline, or of whose
-   * operation too many wait, and sheds load if the queue is full.
+   * Dispatches a call when it is admitted, possibly at once. Rejects a call that cannot be admitted before its deadline, or whose operation
+   * has too many waiting calls. Sheds load if the queue is full.
    */
   enqueue(queued: QueuedCall): void {
     const { request, requester, consumer } = queued.call;
@@ -143,8 +143,7 @@ export class UpstreamAdmission {
   cancel(queued: QueuedCall): void {
     const { request, consumer } = queued.call;
     const { lifetime } = consumer;
-    // A call that waited for the rate limit until its deadline fails with the error of the limit: the upstream service has rejected
-    // nothing.
+    // A call that waited for the rate limit until its deadline fails with the error of the limit, as if the service had rejected it.
     const isLate = queued.waitReason === "RATE_LIMIT" && lifetime.ended === "deadline";
     const late = isLate ? this.#rateLimiterOf(queued.call)?.lateFor(queued.call) : null;
     queued.reject(late ?? endedError(request.endpoint, lifetime, false));
@@ -183,7 +182,7 @@ export class UpstreamAdmission {
         isLimiting: queue?.isHalfUsed() ?? false,
       });
     }
-    // Released only after the outcome is recorded, because the next call must see it.
+    // The permits are released only after the outcome is recorded, because it may delay or reject the next call.
     this.#rateLimiterOf(call)?.release(sent ? (throttledMs(error) ?? "allowed") : "unsent");
     queue?.release();
     this.#serve();

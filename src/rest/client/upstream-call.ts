@@ -22,7 +22,7 @@ export interface Consumer extends Prioritized, MemoryAccount {
   readonly lifetime: Lifetime;
   /**
    * Rejects the subscribers whose deadline comes before the end of their wait for the rate limit. `msFor` returns that wait in
-   * milliseconds. Returns whether any subscriber remains.
+   * milliseconds, and `late` the error. Returns whether any subscriber remains.
    */
   rejectLate(msFor: (requester: Requester) => number, late: (requester: Requester) => Error): boolean;
   /** Counts a request that is about to be sent. Throws `GatewayError` if all consumers have reached their limit. */
@@ -37,7 +37,7 @@ export interface RequestLimits {
   readonly concurrency: number;
   /** Maximum upstream requests in total. Retries do not count. */
   readonly requests: number;
-  /** Whether the requester has low priority in the rate limit of its token. Subscriptions have. */
+  /** Whether the requester has low priority in the rate limit of its token, as subscriptions have. */
   readonly isBackground: boolean;
   /** Called for each request, including those above the maximum. */
   readonly onRequest?: () => void;
@@ -80,7 +80,7 @@ export class Requester implements Consumer {
     this.#bounds = bounds;
   }
 
-  /** Its own queue within another one. */
+  /** Returns the requester's own queue within a parent queue, and creates it first if necessary. */
   queueIn(parent: FairQueue<QueuedCall>): FairQueue<QueuedCall> {
     for (const each of this.#queues) if (each.parent === parent) return each.queue;
     const queue = new FairQueue(parent, { concurrency: () => this.#bounds.concurrency, cost: 1 });
@@ -88,7 +88,7 @@ export class Requester implements Consumer {
     return queue;
   }
 
-  /** Downloads do not wait for the rate limit. */
+  /** Returns false, because downloads are rejected instead of waiting for the rate limit. */
   rejectLate(): boolean {
     return false;
   }
@@ -143,7 +143,7 @@ export interface UpstreamCall<Answer = unknown> {
   readonly consumer: Consumer;
 }
 
-/** An upstream call before and after its admission. It is one object per waiting read, because thousands may wait. */
+/** An upstream call before and after its admission. A waiting read needs no other object, because thousands may wait. */
 export abstract class QueuedCall implements Prioritized {
   abstract readonly call: UpstreamCall;
   abstract readonly priority: number;

@@ -24,9 +24,9 @@ const answer = async <Answer>(
 };
 
 /**
- * Creates a client that sends nothing and answers each request with made-up records. With it, the gateway plans an operation: it finds the
- * requests that the operation needs at least, and which of them depend on others. The records have every reference. A list has one item, or
- * the items whose ids the request filters by.
+ * Creates a client that sends nothing and answers each request with made-up records. The gateway plans an operation by running it with this
+ * client: the requests are the minimum that the operation needs. The records contain every reference. A list has one item, or the items by
+ * whose ids the request filters.
  */
 export function createDryRunClient(open: SessionClient["open"], profile: Profile): SessionClient {
   const readRecord = <Answer>({ request }: UpstreamCall<Answer>) => {
@@ -125,7 +125,7 @@ function idsIn(query: URLSearchParams, { ids }: Profile["filters"]): readonly nu
   return found.every(Number.isSafeInteger) ? found : [1];
 }
 
-/** Keys of the nodes of a cluster; other keys of a node are read one by one. */
+/** The keys that the record of a cluster has for each node. The other keys need a request for each node. */
 const NODE_SUMMARY = { hostname: null, role: null, memory: null, cpu: null, n_gpus: null };
 
 /** Keys without made-up values, such as names and metrics. Made-up names would not match the names in the operation. */

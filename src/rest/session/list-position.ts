@@ -12,7 +12,7 @@ export interface ListPosition {
   readonly skip: number;
   /** The tie before this position, if more of its rows may follow. */
   readonly shown?: ShownTie | undefined;
-  /** Whether the position is a number that no page has returned. If so, it is unknown which rows were shown before it. */
+  /** Whether the position is a number that the caller has chosen. It is then unknown which rows earlier pages have shown. */
   readonly isNumbered?: boolean;
   /** The time for which the gateway sorted the list, in milliseconds since 1970. All pages that follow each other are sorted for it. */
   readonly sortedAt?: number | undefined;

@@ -66,7 +66,7 @@ export async function readMerged<At, Item>(
   const end = taken.at(-1) ?? [];
   return {
     items,
-    // Safe: there is a state before the first item and one after each.
+    // Safe: `taken` has one entry before the first item and one after each item.
     cursorAt: (index) => cursorOf(taken[index + 1] as readonly number[]),
     endCursor: () => cursorOf(end),
     hasNext: slices.some(({ items: all, hasNext }, index) => hasNext || (end[index] ?? 0) < all.length),

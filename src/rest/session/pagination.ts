@@ -27,7 +27,7 @@ export interface Slice<Item> {
   readonly scan: Scan | null;
 }
 
-/** The progress of a scan: of comparing the rows of a list with conditions by which the service cannot filter. */
+/** The progress of a scan, which compares the rows of a list with conditions by which the service cannot filter. */
 export interface Scan {
   readonly scannedRows: number;
   /** Whether the scan reached the end of the list. */
@@ -35,7 +35,7 @@ export interface Scan {
 }
 
 export interface SliceRequest {
-  /** Number of items. Null for the items of the first upstream page, which takes exactly one request, or in a scan for `maxSize` items. */
+  /** Number of items. Null for the items of the first upstream page, which takes exactly one request. A scan then finds `maxSize` items. */
   readonly first: number | null;
   /** Maximum number of items if `first` is null, and the largest page size that a cursor can request. */
   readonly maxSize: number;
@@ -131,8 +131,8 @@ export async function readSlice<At, Item>(
 }
 
 /**
- * Prepares a page of a list that the caller reads completely and sorts. Returns a function that selects the page from the sorted rows, and
- * the time for which earlier pages were sorted, null without a cursor. Throws `InputError` for a cursor of another list.
+ * Prepares a page of a list that the caller reads completely and sorts. Returns `pageOf`, which selects the page from the sorted rows, and
+ * `sortedAt`, the time for which earlier pages were sorted (null without a cursor). Throws `InputError` for a cursor of another list.
  */
 export function sorting<At>(
   list: List<At, unknown>,

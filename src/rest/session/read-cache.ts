@@ -22,9 +22,8 @@ export interface SharingSettings {
   readonly onShared: (from: "in flight" | "kept" | "stale") => void;
 }
 
+/** Estimated overhead of an entry, in bytes: a fixed part, and a part for the strings that contain its key. */
 const ENTRY_BYTES = 1_000;
-
-/** An entry contains the path of its request in several strings. */
 const BYTES_PER_KEY_CHARACTER = 8;
 
 const sizeOf = ({ bytes, target }: SharedRead): number =>
@@ -71,8 +70,8 @@ export class CallerReadCache {
   /** The login name of the user of the token; null if it is unknown. */
   viewer: string | null = null;
   /**
-   * The batches whose lists the server rejects although it serves the single reads, each with the time until which this is remembered. It
-   * is remembered per caller, because the cause may be the input or the rights of the caller, and it expires, because servers are updated.
+   * The batches whose lists the server rejects although it serves the single reads, each with the time until which this is remembered, in
+   * milliseconds since 1970. Callers have separate entries, because the cause may be the input or the rights of one caller.
    */
   readonly refused = new Map<BatchRule, number>();
   readonly largePages = new LargePages();

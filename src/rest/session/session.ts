@@ -74,7 +74,7 @@ class TokenSession {
     return this.#batchLoader.load(endpoint, at, wants) as Promise<Answer>;
   }
 
-  /** Prefetches the list that covers many reads like this one, if the server has such a list. */
+  /** Prefetches the list that covers many reads like this one, if the server has one. */
   prefetchList<At>(endpoint: Get<At, unknown>, run: RunRead): void {
     this.#batchLoader.prefetchList(endpoint, run);
   }

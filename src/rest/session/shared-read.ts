@@ -21,7 +21,7 @@ export interface ReadTarget {
   readonly path: string;
   /** Reads a part of a log; null for the whole response. */
   readonly window: ReadChunk<unknown> | null;
-  /** How a list item can replace the record. One list can cover all reads with the same `common`. */
+  /** How a list item can replace the record; null if none can. One list can cover all reads with the same `common`. */
   readonly part: { readonly batch: BatchRule; readonly run: RunRead; readonly common: string } | null;
   /** Identifies the whole response among all responses of the caller. */
   readonly key: string;
@@ -165,7 +165,7 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
   readonly target: ReadTarget;
   /** Whether other reads may subscribe before the response arrives. */
   readonly isOpen: boolean;
-  /** When the request began. `freshUntil`: until when other operations may use the response. */
+  /** When the request began, by the clock of the cache. `freshUntil`: until when other operations may use the response. */
   readonly began: number;
   freshUntil = -1;
   priority: number;
