@@ -16,7 +16,6 @@ const SHORT_CHUNK_BYTES = 16;
 
 export const IN_SHORT_CHUNKS = `in more than ${MAX_SHORT_CHUNKS} chunks of fewer than ${SHORT_CHUNK_BYTES} bytes`;
 
-/** Maximum size of a block, in bytes. */
 const MAX_BLOCK_BYTES = 1024 * 1024;
 
 /**

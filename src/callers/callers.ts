@@ -5,7 +5,7 @@ import { ownCopy } from "../util/own-copy.ts";
 /** `verified` for ten minutes after the upstream service has accepted the token; `anonymous` without a token; otherwise `unverified`. */
 export type Verification = "verified" | "unverified" | "anonymous";
 
-/** How long a token counts as accepted after the last response to a request with it, in milliseconds. */
+/** How long a token counts as accepted after the upstream service has last accepted it, in milliseconds. */
 const VERIFIED_MS = 600_000;
 
 /** How long a caller is remembered after its last request, in milliseconds. `FORGET_MS`: how often expired callers are removed. */
@@ -64,7 +64,6 @@ export class Caller {
     return this.verification === "unverified" ? this.addressCaller : this;
   }
 
-  /** Records that the upstream service has accepted the token. */
   markVerified(): void {
     this.verifiedUntil = performance.now() + VERIFIED_MS;
     if (this.verification === "unverified") this.#callers.move(this, "verified");
@@ -156,7 +155,6 @@ export class Quota {
     if (caller.addressCaller !== caller) this.#change(caller.addressCaller, amount);
   }
 
-  /** The callers to whom usage is billed. */
   billedCallers(): Caller[] {
     return [...this.#activeCallers].filter((caller) => caller.billedTo === caller);
   }

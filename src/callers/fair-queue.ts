@@ -66,7 +66,6 @@ export class FairQueue<Item extends Prioritized> {
     this.#cost = cost;
   }
 
-  /** Number of child queues with waiting items. */
   get activeChildCount(): number {
     return this.#activeChildren?.size ?? 0;
   }

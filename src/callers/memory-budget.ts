@@ -6,7 +6,7 @@ import type { RequestScope } from "./request-scope.ts";
 /** The limit for all callers, as a multiple of the limit for one. Above it, callers that use more than an equal share are rejected. */
 const TOTAL_FACTOR = 4;
 
-/** The unit of the budget is one byte of JSON. A value parsed from ordinary JSON takes at most this number of heap bytes for each. */
+/** Maximum heap size of a value that was parsed from one byte of ordinary JSON, which is the unit of the budget. In bytes. */
 export const HEAP_BYTES_PER_CHARGED_BYTE = 2;
 
 /** Upper bounds for all callers and for one caller, as parts of the heap limit. */

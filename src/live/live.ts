@@ -139,7 +139,6 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
 
   return {
     of: (caller: Caller) => ({
-      /** Subscribes to a value. */
       watch: <State extends object, Event>(source: StateSource<State>, next: NextEvent<State, Event>) => {
         const { poll, timing, leave } = joinState(caller, source);
         const stream = poll.subscribe(next, leave);

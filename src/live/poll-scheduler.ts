@@ -124,7 +124,6 @@ export class PollScheduler {
       readSoon: () => readSoon(false),
       /** Makes the poll due now, before all others. */
       readFirst: () => readSoon(true),
-      /** Whether the last read has failed. */
       isFailing: () => scheduled.outage !== null,
       /** Whether the poll has failed permanently or is over, so no subscriber can join it. */
       isOver: () => !this.#polls.has(scheduled) || poll.isOver(),

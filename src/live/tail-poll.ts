@@ -20,7 +20,6 @@ export interface Appended<Position, Item> {
 interface Rest<Chunk> {
   /** Reads the next chunk. Rejects when the response fails. */
   readonly next: () => Promise<Chunk>;
-  /** Ends the response. */
   readonly close: () => void;
 }
 
@@ -240,7 +239,6 @@ export function createTailPoll<Position, Item>(
     },
     streams: () => [...members].map(({ stream }) => stream),
   };
-  /** Records whether the run has ended. */
   const setRunOver = (isOver: boolean): void => {
     isRunOver ||= isOver;
   };

@@ -1,7 +1,5 @@
-/** The result of an iterator that has ended. */
 export const DONE = { done: true, value: undefined } as const;
 
-/** Iterates over a single value. */
 export async function* singleValue(value: object): AsyncGenerator<object, undefined> {
   yield value;
 }

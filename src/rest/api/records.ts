@@ -236,7 +236,7 @@ const NodeKeys = {
   name: requiredText,
   hostname: text,
   role: text,
-  /** Bytes; above 32 bits. */
+  /** In bytes, which need more than 32 bits. */
   memory: number,
   cpu: number,
   n_gpus: integer,

@@ -187,7 +187,7 @@ function* rootOf(content: string): Steps<unknown> {
   return document.contents;
 }
 
-/** The error of invalid YAML, with the code of the library, such as `BAD_INDENT`. The YAML is not quoted, because it may contain secrets. */
+/** The error of invalid YAML, with the code of the library: `BAD_INDENT`. The YAML is not quoted, because it may contain secrets. */
 function invalidAt(content: string, offset: number, code: string | null = null): SyntaxError {
   const reason = code === null ? "" : ` (${code})`;
   return new SyntaxError(`expected YAML, got a syntax error at ${positionIn(content, offset)}${reason}`);

@@ -6,7 +6,7 @@ export const MIN_LIMIT = 8;
 /** A request counts as sent without load if at most this many requests were in flight, including itself. */
 const UNLOADED = 4;
 
-/** A mean latency is high above 1.5 times the latency without load plus 100 ms. */
+/** A mean latency above 1.5 times the latency without load plus 100 ms is high. */
 const TOLERANCE = 1.5;
 const SLACK_MS = 100;
 
@@ -20,23 +20,23 @@ const OUTAGE_MS = 1_000;
 const AFTER_HIGH_LATENCY = 0.8;
 const AFTER_FAILURE = 0.5;
 
-/** The latencies of one endpoint, in milliseconds. */
+/** Moving averages of the latencies of one endpoint, in milliseconds, and the number of latencies. */
 interface Latency {
   mean: number;
   unloaded: number;
   count: number;
 }
 
-/** An observed request. Times are in milliseconds by one clock. */
+/** A request that has ended. Times are in milliseconds by the same clock. */
 export interface Observation {
-  /** Identifies the endpoint: endpoints differ in their latency. */
+  /** Each endpoint has averages of its own, because latencies of endpoints differ. */
   readonly endpoint: object;
   readonly sentAt: number;
   readonly ms: number;
   readonly health: UpstreamHealth;
   /** Requests in flight when it was sent, including itself. */
   readonly inFlight: number;
-  /** Whether the limit, not the demand, determined the number of requests. */
+  /** Whether the limit, and not the demand, determined the number of requests. */
   readonly isLimiting: boolean;
 }
 
@@ -81,7 +81,7 @@ export class AdaptiveLimit {
     const isUnloaded = inFlight <= UNLOADED || this.value === this.#min;
     const latency = this.#latencies.get(endpoint);
     if (!latency) {
-      // A latency means nothing until the endpoint's latency without load is known.
+      // Latencies are ignored until the endpoint's latency without load is known.
       if (isUnloaded) this.#latencies.set(endpoint, { mean: ms, unloaded: ms, count: 1 });
       return;
     }

@@ -9,14 +9,14 @@ const MIN_REQUESTS = 20;
 const FAILURE_RATE = 0.5;
 const PAUSE_MS = 5_000;
 
-/** The window moves by half of its length. Each half remembers at most 100 callers, routes and paths. */
+/** The window moves by half of its length. Each half holds at most 100 callers, 100 routes and 100 paths. */
 const HALF_MS = 5_000;
 const MAX_ORIGINS = 100;
 
 /**
- * While some requests succeed, the circuit opens only if half of the callers fail, half of the routes and half of the paths, and at least
- * five of each. Envoy's outlier detection also requires five hosts. If fewer fail, the service is up, and the cause is for example a record
- * that crashes it or a dead endpoint.
+ * While some requests succeed, the circuit opens only if at least five callers, five routes and five paths fail, and at least half of
+ * each. Envoy's outlier detection also requires five hosts. If fewer fail, the cause is not the whole service, but for example a dead
+ * endpoint or a record that crashes its handler.
  */
 const MIN_FAILING = 5;
 
@@ -82,7 +82,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
   };
 
   const probeFor = async (call: UpstreamCall): Promise<void> => {
-    // The pause starts together with the probe, so waiting in vain for a response does not extend it.
+    // The pause starts together with the probe, so a probe without a response does not extend the pause.
     const nextProbeAt = now() + PAUSE_MS;
     const isFirst = isSuspected;
     isSuspected = false;
@@ -119,7 +119,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
     leave: (begun: number, origin: readonly string[], shown: UpstreamHealth): void => {
       if (shown === "unknown" || probeAt !== null) return;
       const hasFailed = shown === "down";
-      // A success shows that the service is up, however long ago the request was sent.
+      // Only failures of earlier generations are ignored. A success shows that the service is up, however long ago the request was sent.
       if (hasFailed && begun !== generation) return;
       count(origin, hasFailed);
       if (!hasFailed) return;

@@ -25,7 +25,7 @@ export interface ClientSettings
     ReadSettings,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   readonly clock: Clock;
-  /** Is charged for the bytes of responses as they arrive, and for the bytes that decompression adds. */
+  /** The budget to which the bytes of responses are charged as they arrive, and the bytes that decompression adds. */
   readonly memoryBudget: MemoryBudget;
   readonly callers: CallerRegistry;
   readonly retries: number;

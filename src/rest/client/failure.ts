@@ -81,7 +81,7 @@ export function mapTransportError(
   );
 }
 
-/** The error of a request whose consumers have all disconnected or reached their deadline. `wasSent`: a command may have been executed. */
+/** The error of a request whose consumers have all disconnected or reached their deadline. `wasSent`: whether it may have arrived. */
 export function endedError(
   { method, path }: EndpointName,
   lifetime: Pick<Lifetime, "ended">,
@@ -97,7 +97,7 @@ export function endedError(
   );
 }
 
-/** The error of a request that the service would not accept in time. It was not sent. */
+/** The error of a request that was not sent, because the rate limit allows it only in `waitMs` milliseconds. */
 export function throttledError({ method, path }: EndpointName, waitMs: number): Error {
   const retryAfterSeconds = Math.min(Math.max(1, Math.ceil(waitMs / 1000)), MAX_RETRY_AFTER_SECONDS);
   return new DeadlineError("RATE_LIMITED", THROTTLED, {
@@ -107,8 +107,8 @@ export function throttledError({ method, path }: EndpointName, waitMs: number): 
 }
 
 /**
- * The error of a command that is not sent because an earlier command of the same operation timed out. The server would process it only
- * after that one.
+ * The error of a command that is not sent because an earlier command of the same operation timed out. The server would process the command
+ * only after the earlier one.
  */
 export const timedOutBeforeError = ({ method, path }: EndpointName): Error =>
   new DeadlineError(

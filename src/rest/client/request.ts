@@ -22,13 +22,13 @@ export interface UpstreamRequest<Answer> {
 export interface RequestFormat {
   /** Prefix of every endpoint's path, with a slash at both ends. */
   readonly pathPrefix: string;
-  /** The scheme before the token. */
+  /** The word before the token in the `Authorization` header. */
   readonly authorizationScheme: string;
   /** Headers of every request, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** Strings that error messages must not contain, for any caller. */
   readonly secrets: readonly string[];
-  /** The cheapest read that the server supports. */
+  /** The cheapest read that the server supports, for probes. */
   readonly cheapest: Get<object, unknown>;
   /**
    * The service's rate limit per token for an endpoint; null if it is unknown. Endpoints that the service counts together have the same

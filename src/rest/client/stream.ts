@@ -91,7 +91,7 @@ export function openResponse(
 
 const BODY_HEADERS = new Set(["content-length", "content-range", "accept-ranges", "etag", "last-modified"]);
 
-/** Headers by which an application tells nginx, Apache or lighttpd to send a file in its place. The web server removes them. */
+/** Headers with which an application leaves the sending of a file to nginx, Apache or lighttpd. The web server removes these headers. */
 const OFFLOAD_HEADERS = ["x-accel-redirect", "x-sendfile"];
 
 /** Destroys a response if the service sends nothing for too long. If data is buffered, the service is not silent: the reader is slow. */

@@ -27,7 +27,6 @@ export interface TransportSettings {
 
 export interface WireRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Path and query as sent. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
@@ -161,7 +160,7 @@ class ResponseHandler {
   }
 
   onHeaders(status: number, rawHeaders: readonly Buffer[]): boolean {
-    // This response is informational (1xx), and the final one follows.
+    // Informational responses (1xx) precede the final one.
     if (status < 200) return true;
     this.#head = headOf(status, rawHeaders);
     if (status < 300 && this.#maxBytes !== null)

@@ -182,7 +182,7 @@ export class UpstreamAdmission {
         isLimiting: queue?.isHalfUsed() ?? false,
       });
     }
-    // The permits are released only after the outcome is recorded, because it may delay or reject the next call.
+    // The permits are released only after the outcome is recorded, because that outcome may delay or reject the next call.
     this.#rateLimiterOf(call)?.release(sent ? (throttledMs(error) ?? "allowed") : "unsent");
     queue?.release();
     this.#serve();

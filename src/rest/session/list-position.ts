@@ -34,7 +34,7 @@ function pageParameters(params: URLSearchParams, paging: Paging): Query {
 
 export function serialize(query: Query): string {
   for (const _ in query) return new URLSearchParams(query).toString();
-  // Most first pages have no parameters.
+  // Creating `URLSearchParams` is avoided for most first pages, which have no parameters.
   return "";
 }
 
@@ -117,6 +117,5 @@ export function nextQuery(page: Page<unknown>, route: string, paging: Paging): Q
   return pageParameters(new URL(page.next, "http://page").searchParams, paging);
 }
 
-/** The error for pages that are inconsistent. */
 export const badPages = (route: string, message: string) =>
   new GatewayError("UPSTREAM_BAD_RESPONSE", message, { upstream: { method: "GET", route } });

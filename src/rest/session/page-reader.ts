@@ -24,8 +24,6 @@ import {
   withoutShown,
 } from "./ties.ts";
 
-/* Reads one page of a list, depending on the server's kind of pagination. */
-
 export interface List<At, Item> {
   readonly endpoint: Get<At, Page<Item>>;
   readonly address: At;

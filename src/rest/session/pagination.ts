@@ -81,7 +81,7 @@ export async function readSlice<At, Item>(
       ? { ...positionAt(offset ?? 0, paging), isNumbered: offset !== null }
       : parseCursor(after, listFingerprint(list), paging, maxSize);
   const iterator = new PageIterator(list, start, maxSize);
-  // Most lists are read without a cursor.
+  // Computed on first use, because many callers request no cursor.
   let mark: string | null = null;
   const cursorOf = (position: ListPosition) => formatCursor(position, (mark ??= listFingerprint(list)));
   const wanted = first ?? maxSize;

@@ -52,7 +52,7 @@ export class ReadCache {
     this.kept = new LRUCache({
       maxSize: settings.maxBytes,
       ttl,
-      // Without this, responses of callers who have left would stay in memory.
+      // Otherwise responses of disconnected callers would stay in memory.
       ttlAutopurge: true,
       ttlResolution: 0,
       // lru-cache treats a start time of 0 as "no TTL".
