@@ -192,8 +192,8 @@ export function checkText(argument: string, text: string): void {
 }
 
 /**
- * Matches the start of a number, a list, an object, a quoted string or a word of JSON. Checked first, because trying to parse thousands of
- * strings, each of which throws, would take long.
+ * Matches the start of a number, a list, an object, a quoted string or a word of JSON. This is checked first, because parsing
+ * thousands of invalid strings, each of which throws, would take long.
  */
 const MAY_BE_JSON = /^\s*(?:[-+.\d"[{]|true|false|null|NaN|-?Infinity)/u;
 

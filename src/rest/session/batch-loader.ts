@@ -114,9 +114,9 @@ export class BatchLoader {
     }
   }
 
-  /** The read with this target. A new read is batched. */
+  /** Returns the read with a target. Creates the read first if necessary, and adds it to the next batch. */
   #find(target: ReadTarget): Read {
-    // A list item may lack keys of the record.
+    // Reads that a list item can answer have keys of their own, because the list item may lack keys of the record.
     const key = target.part ? inPart(target.key) : target.key;
     const existing = this.#reads.get(key);
     if (existing) return existing;
@@ -260,7 +260,7 @@ export class BatchLoader {
     }
   }
 
-  /** Whether the list was too large for one response before. */
+  /** Whether an earlier response with this list was too large. */
   #isTooLarge(list: ListRead): boolean {
     return this.#context.largePages.find(() => markOf(list)) !== undefined;
   }

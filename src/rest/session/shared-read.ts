@@ -27,15 +27,13 @@ export interface ReadTarget {
   readonly key: string;
 }
 
-/** The read cache of one caller. */
+/** The read cache of one caller: `CallerReadCache`, whose module imports this one. */
 export interface ReadSharing {
   readonly settings: {
     readonly now: () => number;
     readonly onShared: (how: "in flight" | "kept" | "stale") => void;
   };
-  /** The batches whose lists the server rejects, each with the time until which this is remembered, in milliseconds since 1970. */
   readonly refused: Map<BatchRule, number>;
-  /** The login name of the user of the token; null if it is unknown. */
   viewer: string | null;
   endSharing(): void;
   find(key: string): SharedRead | undefined;
