@@ -12,10 +12,7 @@ const VERIFIED_MS = 600_000;
 const CALLER_TTL_MS = 600_000;
 const FORGET_MS = 60_000;
 
-/**
- * Upper bounds on remembered callers: their number, and the total length of their tokens, because a token may be 16 kB long. A
- * caller that was forgotten starts with empty state.
- */
+/** Maximum number of remembered callers, and maximum total length of their tokens, each of which may be 16 kB long. */
 const REMEMBERED_CALLERS = {
   max: 10_000,
   maxSize: 16_000_000,
@@ -82,9 +79,7 @@ export interface PerCaller<State> {
   readonly find: (caller: Caller) => State | undefined;
 }
 
-/**
- * The limit that is reached: of the caller, of the unverified callers at its address, of all unverified callers, or of the whole gateway.
- */
+/** The limit that is reached: of the caller, of unverified callers at its address, of all unverified callers, or of the gateway. */
 export type ExceededLimit = "caller" | "address" | "unverified" | "gateway";
 
 export interface QuotaLimits {
@@ -146,10 +141,7 @@ export class Quota {
     if (caller.verification !== "verified") this.addToUnverified(caller, amount);
   }
 
-  /**
-   * Counts usage towards the total of unverified callers, and towards the address of the caller. Also called when the verification of a
-   * caller changes.
-   */
+  /** Counts usage towards the total of unverified callers, and towards the address of the caller. */
   addToUnverified(caller: Caller, amount: number): void {
     this.#unverifiedTotal += amount;
     if (caller.addressCaller !== caller) this.#change(caller.addressCaller, amount);

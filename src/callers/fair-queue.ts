@@ -13,10 +13,7 @@ interface FairQueueOptions {
   readonly guaranteed?: () => number;
   /** Number of items that may start above a reduced concurrency, from child queues with fewer running items than `guaranteed`. */
   readonly burst?: () => number;
-  /**
-   * Cost charged for each item: a queue with cost 3 is served once for every three items of a sibling with cost 1. With 0, only time is
-   * charged.
-   */
+  /** Cost of each item: a queue with cost 3 is served once for every three items of a sibling with cost 1. With 0, only time counts. */
   readonly cost?: number | undefined;
 }
 
@@ -105,10 +102,7 @@ export class FairQueue<Item extends Prioritized> {
     return link;
   }
 
-  /**
-   * Counts an item as running without queueing it, if no other item is ready and less than half of the concurrency is used, here and in all
-   * parents. Returns false otherwise.
-   */
+  /** Counts an item as running if no item is ready and less than half of the concurrency is used, here and in all parents. */
   tryStart(): boolean {
     const isContended = this.#items.length > 0 || this.#readyChildren?.first;
     if (isContended || this.#isBlocked || this.running >= this.#concurrency() / 2) return false;

@@ -58,10 +58,7 @@ interface Member<Position, Item> {
   readonly stream: LiveStream<Item>;
 }
 
-/**
- * How long other subscribers wait for a subscriber that does not read, in milliseconds. After that, the poll reads for the slow subscriber
- * separately.
- */
+/** How long others wait for a subscriber that does not read, in milliseconds. The poll then reads for this subscriber separately. */
 const MAX_LAG_MS = 5_000;
 
 /**

@@ -1,10 +1,7 @@
 /** Maximum number of deleted keys that are kept while they outnumber the other keys. */
 const MAX_DELETED = 1_000;
 
-/**
- * A map for values that are added and removed with requests. Own code for the reason in linked-list.ts: V8 links each table of a `Map` to
- * the table that replaces it.
- */
+/** A map for values that are added and removed with requests. Own code for the reason that linked-list.ts gives. */
 export class CompactingMap<Value extends {}> {
   #members = new Map<string, Value | undefined>();
   size = 0;

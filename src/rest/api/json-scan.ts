@@ -1,9 +1,6 @@
 import { isAscii } from "node:buffer";
 
-/**
- * Maximum nesting of JSON from callers and from the upstream service, whose documented responses have six levels. Deep values
- * overflow the stack of recursive code.
- */
+/** Maximum nesting of JSON, because deep values overflow the stack of recursive code. Documented responses have six levels. */
 export const MAX_NESTING = 200;
 
 /** The result of one pass over JSON before it is parsed. It is meaningless for invalid JSON. */
@@ -33,18 +30,13 @@ const UNNAMED_HEAP_BYTES = 32;
 const LIST = 48;
 /** The size of a string without its characters, but with their padding. */
 const STRING = 23;
-/**
- * The size of a number that is not a small integer. A small integer in an object takes as much if another object has a fraction under the
- * same name.
- */
+/** The size of a number except a small integer, and of a small integer if another object has a fraction under the same name. */
 const NUMBER_HEAP_BYTES = 16;
 /** The size of an integer that is stored as raw JSON, without its digits. */
 const DIGITS = 100;
 /** The size of a name that is an index, such as `34`. V8 creates a list of at most 36 slots for it, or a hash table. */
 const INDEX_HEAP_BYTES = 304;
-/**
- * The size of a hidden class per name, without the string of the name. Objects with the same names in the same order share a hidden class.
- */
+/** The size of a hidden class per name, without the name itself. Objects with the same names in the same order share a class. */
 const CLASS = 128;
 /** An object with more names than `above` is a hash table, which takes `object` bytes, and `perName` bytes for each name. */
 const HASHED = { above: 127, perName: 64, object: 128 };

@@ -191,10 +191,7 @@ export const runs = {
       bookmark: post(`${J}/{id}/bookmark/`, Nothing),
       unbookmark: del(`${J}/{id}/unbookmark/`, Nothing, { undoes: true }),
     },
-    optional: {
-      ...commonOptional("job", "jobs", records.readJob),
-      ...outputOptional("job", "jobs"),
-    },
+    optional: { ...commonOptional("job", "jobs", records.readJob), ...outputOptional("job", "jobs") },
   },
   build: {
     name: "BuildJob",

@@ -35,10 +35,7 @@ export function listQuery(profile: Profile, request: ListRequest): Query {
   };
 }
 
-/**
- * The keys of rows by which a server sorts a list: the requested key, and the additional dates of the profile. If the profile does not say
- * how the server sorts, dates are assumed.
- */
+/** The keys of rows by which a server sorts a list: the requested key and the profile's additional dates. Dates are the default. */
 export function sortKeys(
   { orders, metricOrders }: Profile,
   { order, metricOrder }: Pick<ListRequest, "order" | "metricOrder">,
@@ -87,10 +84,7 @@ function metricOrderQuery(
   );
 }
 
-/**
- * Maximum length of a filter or name, in characters, because servers limit their URLs. It is also the maximum number of values of a list in
- * a filter.
- */
+/** Maximum length of a filter or name in characters, and maximum number of values of a list in a filter. Servers limit their URLs. */
 export const MAX_QUERY_LENGTH = 2_000;
 
 export function checkLength(
@@ -215,9 +209,7 @@ const NUMBER_FIELD = {
   expected: "a finite number",
 };
 
-/**
- * Accepts valid days that the server can convert to any time zone. The server crashes on other days, and does not support a time of day.
- */
+/** Accepts the days that the server can convert to any time zone. The server crashes on others, and supports no time of day. */
 const DAY = {
   isValid: (text: string) =>
     /^(?:19[7-9]\d|2\d{3})-\d\d-\d\d$/.test(text) &&

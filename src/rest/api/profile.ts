@@ -252,10 +252,7 @@ export const WrittenProfile = section({
 });
 export type WrittenProfile = z.input<typeof WrittenProfile>;
 
-/**
- * The number of levels at which a section is merged with the inherited one. By default 1, so its own keys are merged. At 0 the section
- * replaces the inherited one.
- */
+/** The number of levels at which a section is merged with the inherited one; by default 1. With 0 it replaces the inherited one. */
 const DEPTHS: { readonly [Name in keyof Profile]?: number } = { endpoints: 2, inputs: 2, paging: 0 };
 
 export const extend = (base: Profile, written: z.output<typeof WrittenProfile>): Profile =>

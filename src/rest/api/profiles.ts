@@ -130,10 +130,7 @@ const demo: WrittenProfile = {
   timeZone: "UTC",
   rateLimits: [],
   endpoints: {
-    job: {
-      resume: spellingOf(runs.job.endpoints.resume),
-      copy: spellingOf(runs.job.endpoints.copy),
-    },
+    job: { resume: spellingOf(runs.job.endpoints.resume), copy: spellingOf(runs.job.endpoints.copy) },
   },
 };
 

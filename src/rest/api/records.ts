@@ -217,13 +217,7 @@ const ProjectKeys = {
 export type ProjectRecord = RecordOf<typeof ProjectKeys>;
 
 /** The code that an experiment ran, as sent by an optional endpoint. For an experiment without code, the service sends empty strings. */
-const CodeReferenceKeys = {
-  branch: text,
-  commit: text,
-  head: text,
-  is_dirty: flag,
-  git_url: text,
-};
+const CodeReferenceKeys = { branch: text, commit: text, head: text, is_dirty: flag, git_url: text };
 export type CodeReferenceRecord = RecordOf<typeof CodeReferenceKeys>;
 
 const OutputFolderKeys = { dirs: texts, files };

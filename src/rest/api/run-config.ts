@@ -56,9 +56,7 @@ export function openConfig(
   return config instanceof WrittenConfig ? runCooperatively(config.open()) : config;
 }
 
-/**
- * Maximum length of a configuration, in characters. Known configurations have up to 10,000. Parsing takes 1 to 7 ms per 1,000 characters.
- */
+/** Maximum length of a configuration, in characters. Known ones have up to 10,000. Parsing 1,000 characters takes 1 to 7 ms. */
 export const MAX_TEXT_LENGTH = 16_384;
 
 /** Parses the string. If it is invalid, returns a description of the expected format. */
@@ -97,10 +95,7 @@ export function* parseYaml(content: string) {
 /** Memory of the tokens and nodes per character of YAML, in the unit of the memory budget. Flow lists of digits use the most. */
 const BYTES_PER_CHARACTER = 100;
 
-/**
- * Matches characters that PyYAML rejects, and those that end a line for PyYAML but not for this parser. A comment, for example, would end
- * earlier for PyYAML.
- */
+/** Matches characters that PyYAML rejects, or that end a line only for PyYAML, so that a comment, for example, ends earlier. */
 const MISREAD_BY_PYYAML =
   /[^\t\n\r\u0020-\u007e\u00a0-\u2027\u202a-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|\r(?!\n)/u;
 
@@ -198,10 +193,7 @@ function positionIn(content: string, offset: number): string {
   return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
 }
 
-/**
- * Maximum number of values plus characters of strings in a configuration, with every alias expanded. Typical configurations have less than
- * a hundredth of that.
- */
+/** Maximum number of values plus characters of strings, with every alias expanded. Typical configurations have a hundredth of it. */
 const MAX_SIZE = 100_000;
 
 /**
@@ -237,10 +229,7 @@ function resolve(root: unknown, content: string): unknown {
     return value;
   };
 
-  /**
-   * The object's own keys take precedence over merged keys. In a list of merged objects, the first takes precedence. Of several merge keys,
-   * the last does.
-   */
+  /** Own keys take precedence over merged keys. The first object of a merged list takes precedence, and so does the last merge key. */
   const objectOf = (map: Yaml.YAMLMap): ByName => {
     const own: [string, unknown][] = [];
     const merged: [string, unknown][] = [];

@@ -43,10 +43,7 @@ export function resolveProfile(profile: Profile) {
      */
     listQuery: (request: ListRequest) => listQuery(profile, request),
     sortKeys: (request: Pick<ListRequest, "order" | "metricOrder">) => sortKeys(profile, request),
-    /**
-     * Creates the body of a command, with each given value at this server's path. Ignores undefined values. Throws `GatewayError` if the
-     * server does not accept a value.
-     */
+    /** Creates the body of a command from the given values except undefined. Throws `GatewayError` if the server does not accept one. */
     bodyOf: (command: Exclude<keyof Profile["inputs"], "createBuild">, given: Revision): Revision =>
       Object.entries(given).reduce<Revision>((body, [name, value]) => {
         if (value === undefined) return body;

@@ -1,10 +1,7 @@
 import { type UpstreamHealth, GatewayError } from "../../errors.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
-/**
- * The circuit opens when half of at least 20 requests within 10 seconds fail. While it is open, the upstream service is probed at most
- * every 5 seconds.
- */
+/** The circuit opens when half of at least 20 requests within 10 seconds fail. Then the service is probed at most every 5 seconds. */
 const MIN_REQUESTS = 20;
 const FAILURE_RATE = 0.5;
 const PAUSE_MS = 5_000;
@@ -42,11 +39,7 @@ interface CircuitBreakerSettings {
 }
 
 /** Opens half of a window. `latest`: for each caller, each route and each path, whether its latest request failed. */
-const openHalf = () => ({
-  requests: 0,
-  failures: 0,
-  latest: ORIGINS.map(() => new Map<string, boolean>()),
-});
+const openHalf = () => ({ requests: 0, failures: 0, latest: ORIGINS.map(() => new Map<string, boolean>()) });
 
 /**
  * Creates the circuit breaker of the service. Own code, because cockatiel counts a disconnected caller as a success, probes with a caller's

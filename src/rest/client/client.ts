@@ -31,10 +31,7 @@ export interface ClientSettings
   readonly retries: number;
 }
 
-/**
- * Reads part of a stream, and returns it with its length in bytes. Destroys the stream unless the returned part still needs it. Charges the
- * buffered bytes to `account`.
- */
+/** Reads part of a stream; returns it with its length in bytes. Destroys the stream unless the part needs it. Charges `account`. */
 export type ReadChunk<Chunk> = (
   response: StreamedResponse,
   account: MemoryAccount,

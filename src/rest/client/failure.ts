@@ -16,10 +16,7 @@ import { TimeoutError, TransportError } from "./transport.ts";
 const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
 /** Matches codes of zlib, brotli and the HTTP parser, and of a failed assertion in undici, for example on status 000. */
 const DECODING = /^(?:Z_|HPE_|ERR_(?:_|BROTLI|ZLIB|ASSERTION))/;
-/**
- * Matches codes of the operating system, undici, TLS, certificates, a proxy and prematurely closed streams. Bugs of the gateway have no
- * such code.
- */
+/** Matches codes of the operating system, undici, TLS, a proxy and prematurely closed streams. Bugs of the gateway have none. */
 const CONNECTION = /^(?!ERR_(?!STREAM|SSL|TLS))[A-Z]/;
 /** Matches codes which mean that the gateway itself lacks file descriptors, ports or memory. */
 const LOCAL = /^(?:PROXY_)?(?:EMFILE|ENFILE|ENOMEM|ENOBUFS|EADDRNOTAVAIL)$/;
@@ -106,10 +103,7 @@ export function throttledError({ method, path }: EndpointName, waitMs: number): 
   });
 }
 
-/**
- * The error of a command that is not sent because an earlier command of the same operation timed out. The server would process the command
- * only after the earlier one.
- */
+/** The error of a command that is not sent because the server would process it only after an earlier command that timed out. */
 export const timedOutBeforeError = ({ method, path }: EndpointName): Error =>
   new DeadlineError(
     "UPSTREAM_TIMEOUT",

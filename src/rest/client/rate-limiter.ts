@@ -155,10 +155,7 @@ export class RateLimiter {
     return ms;
   }
 
-  /**
-   * The error for late reads of a requester, by default the one that sends the call. An operation has one error for all its late reads, a
-   * subscription one per read.
-   */
+  /** The error for late reads of a requester. All late reads of an operation share one error, unlike those of a subscription. */
   lateFor({ request, requester: sender }: UpstreamCall, requester = sender): Error {
     const { isBackground } = requester;
     const error = this.#errors.get(requester) ?? throttledError(request.endpoint, this.waitMs(isBackground));
@@ -166,10 +163,7 @@ export class RateLimiter {
     return error;
   }
 
-  /**
-   * How long a new read would wait behind the waiting ones, in milliseconds. `isBackground`: the read belongs to a subscription, so reads
-   * of operations precede it.
-   */
+  /** How long a new read would wait behind the others, in milliseconds. `isBackground`: it belongs to a subscription. */
   waitMs(isBackground: boolean): number {
     const operations = this.#waiting("operations");
     const polls = this.#waiting("polls");

@@ -30,10 +30,7 @@ export interface RequestFormat {
   readonly secrets: readonly string[];
   /** The cheapest read that the server supports, for probes. */
   readonly cheapest: Get<object, unknown>;
-  /**
-   * The service's rate limit per token for an endpoint; null if it is unknown. Endpoints that the service counts together have the same
-   * object.
-   */
+  /** The rate limit per token for an endpoint; null if unknown. Endpoints that the service counts together have the same object. */
   readonly limitOf: (endpoint: AnyEndpoint) => RateLimit | null;
 }
 

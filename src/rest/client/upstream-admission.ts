@@ -87,10 +87,7 @@ export class UpstreamAdmission {
     this.#rateLimiters = callers.perCaller(() => new Map());
   }
 
-  /**
-   * Resolves when a call is admitted. Rejects if the call cannot be admitted before its deadline, and when all its consumers have
-   * disconnected.
-   */
+  /** Resolves when a call is admitted. Rejects if it cannot be admitted in time, and when all its consumers have disconnected. */
   acquire(call: UpstreamCall): Promise<QueuedCall> {
     return new Promise((resolve, reject) => {
       const { lifetime } = call.consumer;
@@ -149,10 +146,7 @@ export class UpstreamAdmission {
     queued.reject(late ?? endedError(request.endpoint, lifetime, false));
   }
 
-  /**
-   * Must be called before an admitted call is sent. Throws `GatewayError` if the circuit is open, or if the service would reject the
-   * command by its rate limit.
-   */
+  /** Must be called before an admitted call is sent. Throws `GatewayError` if the circuit or, for a command, the rate limit forbids it. */
   beginSend({ call }: QueuedCall): SentRequest {
     const { breaker, clock } = this.#settings;
     const rateLimiter = this.#rateLimiterOf(call);

@@ -49,10 +49,7 @@ export interface RequestLimits {
  */
 const WAITING_FOR_EACH_REQUEST = 4;
 
-/**
- * An operation, download or probe that sends upstream requests. It is itself the consumer of responses that are not shared (of commands and
- * downloads).
- */
+/** A sender of requests: an operation, download or probe. It is itself the consumer of the responses of commands and downloads. */
 export class Requester implements Consumer {
   readonly scope: RequestScope;
   readonly reservation: MemoryReservation;

@@ -56,10 +56,7 @@ const REFUSED_MS = 600_000;
 const READS_PER_TICK = 200;
 const isTickOver = (index: number): boolean => index % READS_PER_TICK === READS_PER_TICK - 1;
 
-/**
- * Memory of a read until the operation ends, in the unit of the memory budget, without its response. `KEY_COPIES`: a read contains its path
- * in several strings.
- */
+/** Memory of a read without its response, in the unit of the memory budget. `KEY_COPIES`: number of strings that contain its path. */
 const READ_BYTES = 2_500;
 const KEY_COPIES = 2;
 
@@ -248,9 +245,7 @@ export class BatchLoader {
     return [];
   }
 
-  /**
-   * Picks a record from a list. If the list lacks the record or failed, reads the record separately, so that it fails with its own error.
-   */
+  /** Picks a record from a list. If the list failed or lacks the record, reads the record, so that it fails with its own error. */
   async #pick(found: Promise<Find>, { read, run }: Member): Promise<unknown> {
     try {
       return (await found)(run) ?? this.#readSingle(read);

@@ -41,10 +41,7 @@ export function serialize(query: Query): string {
 /** Maximum rows of a tie in a cursor. */
 const MAX_SHOWN = 1_000;
 
-/**
- * A cursor is base64url of `<query string>#<skip>#<mark of the list>`. Before the mark it may contain `<values of a tie>:<its ids>#` or
- * `@<time of sorting>#`.
- */
+/** A cursor is base64url of `<query>#<skip>#<mark>`. `<hash>:<ids>#` (a tie) or `@<time>#` (of sorting) may precede the mark. */
 export function formatCursor({ query, skip, shown, sortedAt }: ListPosition, mark: string): string {
   const tie = shown ? `${shown.values}:${packed(shown.ids)}#` : "";
   const time = sortedAt === undefined ? "" : `@${sortedAt}#`;

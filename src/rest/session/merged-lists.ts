@@ -124,10 +124,7 @@ const endedSlice = <Item>(count: string, isScanned: boolean): Slice<Item> => ({
   scan: isScanned ? { scannedRows: 0, isComplete: true } : null,
 });
 
-/**
- * Splits a cursor into the positions of the lists. A position is empty at the start of a list, and otherwise a cursor of the list or
- * `ENDED`.
- */
+/** Splits a cursor into the positions of the lists: an empty string at the start of a list, a cursor of the list, or `ENDED`. */
 function positionsIn(cursor: string, mark: string, length: number): readonly string[] {
   const positions = cursor.split(".");
   const isKnown = positions.every((each) => !each.startsWith(ENDED) || /^~\d{0,9}$/.test(each));

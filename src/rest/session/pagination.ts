@@ -41,10 +41,7 @@ export interface SliceRequest {
   readonly maxSize: number;
   /** A cursor of an earlier slice; null for the start of the list. */
   readonly after: string | null;
-  /**
-   * Number of items to skip; null if the caller does not number pages. Cannot be combined with a cursor or a scan, and requires a server
-   * that can page to any offset.
-   */
+  /** Number of items to skip; null unless pages are numbered. Needs offset pagination, and excludes a cursor and a scan. */
   readonly offset?: number | null;
 }
 
@@ -58,10 +55,7 @@ export interface ScanRequest<Item> {
 
 const MAX_PAGES = 100;
 
-/**
- * The factor by which the page size is reduced when a page is too large, and the maximum total factor. Each attempt may read a response of
- * the maximum size.
- */
+/** The factor by which the page size is reduced when a page is too large, and the maximum total factor. */
 const SMALLER = 4;
 const SMALLEST = SMALLER ** 4;
 
@@ -189,10 +183,7 @@ interface LastRequest {
   readonly before: string | null;
 }
 
-/**
- * Number of rows that are read in one request to find the end of a list. One row less than `END_ROWS`, because a block is read with one row
- * more.
- */
+/** Number of rows that one request reads to find the end of a list. It is below `END_ROWS`, because a block has one row more. */
 const LAST_ROWS = END_ROWS - 1;
 
 /**

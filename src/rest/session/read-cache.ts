@@ -88,9 +88,7 @@ export class CallerReadCache {
     this.#epoch = all.kept?.get(caller.key) ?? 0;
   }
 
-  /**
-   * The shared read that may answer an equal read; undefined if there is none. Never returns an older response than an earlier call did.
-   */
+  /** The shared read that can answer an equal read; undefined without one. Never returns an older response than an earlier call. */
   find(key: string): SharedRead | undefined {
     const sharedRead = this.#inFlight.get(key);
     if (sharedRead) return sharedRead.isOpen && !sharedRead.ended ? sharedRead : undefined;
@@ -107,10 +105,7 @@ export class CallerReadCache {
     this.#inFlight.set(sharedRead.target.key, sharedRead);
   }
 
-  /**
-   * Removes an entry whose request has ended, unless a command or a later read has replaced it. `mayServeStale`: a cached response may
-   * still be valid, and stays.
-   */
+  /** Removes an ended request, unless another one has replaced it. `mayServeStale`: the cached response may be valid, and stays. */
   remove(sharedRead: SharedRead, mayServeStale: boolean): void {
     const { key } = sharedRead.target;
     if (this.#inFlight.get(key) !== sharedRead) return;
@@ -130,10 +125,7 @@ export class CallerReadCache {
     if (ttl > 0) this.#all.kept?.set(this.#keyOf(target.key), sharedRead, { ttl, size: sizeOf(sharedRead) });
   }
 
-  /**
-   * Ends the sharing after an error which shows that the token belongs to no user, because the service may later assign the token to
-   * another user.
-   */
+  /** Ends the sharing after an error which shows that the token has no user. The service may assign the token to another user. */
   endAfter(error: unknown): void {
     if (isGatewayError(error, "UNAUTHENTICATED")) this.endSharing();
   }

@@ -85,10 +85,7 @@ class TokenSession {
     return this.#batchLoader.load(endpoint, at, { window }) as Promise<LogWindow>;
   }
 
-  /**
-   * Sends a command, without retries. Reads that start later send new requests, even if the command fails, because the service may have
-   * executed it.
-   */
+  /** Sends a command, without retries. Later reads send new requests even if it fails, because the service may have executed it. */
   async send<At, Answer, Body>(endpoint: Command<At, Answer, Body>, at: At, body: Body): Promise<Answer> {
     const { client, requester, token } = this.#context;
     try {
@@ -119,10 +116,7 @@ class TokenSession {
     return this.#context.shared?.viewer ?? null;
   }
 
-  /**
-   * Records the login name of the user of the token; null if the token has no user. If the user has changed, cached responses are not
-   * reused.
-   */
+  /** Records the login name of the user of the token; null if there is none. Ends the sharing if the user has changed. */
   learnViewer(username: string | null): void {
     const { shared } = this.#context;
     if (!shared) return;

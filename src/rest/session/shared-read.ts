@@ -50,9 +50,7 @@ export interface ReadContext {
   readonly token: string | null;
   /** The read cache of the caller; null if the operation shares nothing. */
   readonly shared: ReadSharing | null;
-  /**
-   * Whether the operation ignores earlier requests (`no-cache`). Its requests may have low priority, so other operations do not share them.
-   */
+  /** Whether the operation ignores earlier requests (`no-cache`). Others do not join its requests, which may have low priority. */
   readonly bypassesCache: boolean;
   readonly largePages: LargePages;
   /** The reads that the operation has started. They unsubscribe when the operation ends. */
@@ -139,10 +137,7 @@ export class Read {
     stale.join(this);
   }
 
-  /**
-   * A stale response that may be served; undefined if there is none. Requires a trace entry, because the result must report that it is
-   * stale.
-   */
+  /** A stale response that may be served; undefined without one. Requires a trace entry, because the result must report staleness. */
   findStale(): SharedRead | undefined {
     const { bypassesCache, shared } = this.context;
     return bypassesCache || this.requester.lifetime.ended || !this.traceEntry

@@ -102,10 +102,7 @@ function tiesOf(rows: readonly unknown[], keys: SortKeys): Ties {
   return ties;
 }
 
-/**
- * Returns a function that finds the rows of a tie from its first row on the page up to the row at index `last`. The function returns
- * undefined if a row lacks a key or its id.
- */
+/** Returns a function that finds the rows of a tie up to index `last`: undefined if a row lacks a key or its id. */
 export function tiesIn(rows: readonly unknown[], keys: SortKeys): (last: number) => ShownTie | undefined {
   return (last) => tiesOf(rows, keys).endingWith(last);
 }
