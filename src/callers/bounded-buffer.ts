@@ -7,10 +7,7 @@ export interface MemoryAccount {
 
 export const EMPTY: Buffer = Buffer.alloc(0);
 
-/**
- * Even a chunk of one byte takes one or two microseconds. A body may therefore have one chunk per 16 bytes, plus 10,000 chunks that Node
- * can read before the gateway can stop the response.
- */
+/** A chunk takes one or two microseconds, even with one byte. Node can read 10,000 of them before the gateway can stop a body. */
 const MAX_SHORT_CHUNKS = 10_000;
 const SHORT_CHUNK_BYTES = 16;
 

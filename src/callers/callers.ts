@@ -53,10 +53,7 @@ export class Caller {
     this.verification = token === null ? "anonymous" : "unverified";
   }
 
-  /**
-   * The caller whose limits apply: itself if it is verified or anonymous, otherwise the anonymous caller at its address. Anyone can
-   * invent tokens, so an unverified token must not raise the limits of its address.
-   */
+  /** The caller whose limits apply: of an unverified caller the one at its address, because anyone can invent tokens; else itself. */
   get billedTo(): Caller {
     return this.verification === "unverified" ? this.addressCaller : this;
   }

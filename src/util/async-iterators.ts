@@ -4,10 +4,7 @@ export async function* singleValue(value: object): AsyncGenerator<object, undefi
   yield value;
 }
 
-/**
- * Converts each value of an iterator. In contrast to a generator, `return` ends the iterator even while `next` is pending. Calls `onEnd`
- * once, after the last value or when `return` is called.
- */
+/** Converts the values of an iterator. Unlike a generator, it can be returned while `next` is pending. Calls `onEnd` once at the end. */
 export function mapAsyncIterator<From>(
   { next: nextOf, return: endOf }: Pick<AsyncIterator<From>, "next" | "return">,
   convert: (message: From) => object,

@@ -8,10 +8,7 @@ export interface JsonScan {
   /** Upper bound for the heap size of the parsed value, in bytes. */
   readonly heapBytes: number;
   readonly isTooDeep: boolean;
-  /**
-   * Start and end of each part that `JSON.parse` would reject or change, in their order: `NaN`, `Infinity`, integers that a number cannot
-   * represent, and values that are nested too deeply.
-   */
+  /** Start and end of each part that `JSON.parse` would reject or change: `NaN`, `Infinity`, long integers, too deeply nested values. */
   readonly replacements: readonly number[];
   /** The JSON as a string, so that it need not be decoded again; null if it contains anything but ASCII. */
   readonly ascii: string | null;
@@ -54,10 +51,7 @@ const LONGEST_INDEX = 10;
 
 const NOT_A_NUMBER = /^(?:NaN|Infinity)$/;
 
-/**
- * One entry for each enclosing object or list: its number of names. In an object, the bitwise complement of the number is stored, which is
- * negative. `sizes`: the bytes of these names. `hashes`: their hash.
- */
+/** The enclosing objects and lists: number of names (in an object its bitwise complement, which is negative), bytes and hash of them. */
 const counts = new Int32Array(MAX_NESTING + 1);
 const sizes = new Int32Array(MAX_NESTING + 1);
 const hashes = new Int32Array(MAX_NESTING + 1);

@@ -168,10 +168,7 @@ const OPERATORS = {
   atMost: "<=",
 } as const;
 
-/**
- * Whether a filter can contain a string as it is. The server trims values, splits them at operators of the language, and takes a comparison
- * or negation at the start of a value as an operator.
- */
+/** Whether a filter can contain a string unchanged. The server trims values, and takes some characters in them as operators. */
 const isPlain = (text: string): boolean =>
   text !== "" && text.trim() === text && !/[,|:\p{Cc}\p{Cs}]|\.\.|^[~<>=]/u.test(text);
 
@@ -185,10 +182,7 @@ export function checkText(argument: string, text: string): void {
   if (!isPlain(text)) throw refused(argument, TEXT.expected, text);
 }
 
-/**
- * Matches the start of a number, a list, an object, a quoted string or a word of JSON. This is checked first, because parsing
- * thousands of invalid strings, each of which throws, would take long.
- */
+/** Matches the start of JSON. It is checked first, because parsing thousands of strings, each of which throws, would take long. */
 const MAY_BE_JSON = /^\s*(?:[-+.\d"[{]|true|false|null|NaN|-?Infinity)/u;
 
 /** The value that the server may take a string for: a number, a boolean, null, a list or an object; undefined if it is only a string. */

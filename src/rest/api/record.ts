@@ -52,7 +52,7 @@ export const number = (value: unknown): value is number | null | undefined =>
   value == null || Number.isFinite(value);
 export const flag = passing("boolean", (value: unknown) => typeof value === "boolean" || value == null);
 /** An ISO 8601 string as received, because a `Date` would lose microseconds and offset. */
-export const timestamp = text;
+export const timestamp = passing("string", (value: unknown) => typeof value === "string" || value == null);
 
 /** Maximum length of a timestamp, in characters. */
 const MAX_TIME_LENGTH = 100;

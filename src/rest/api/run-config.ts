@@ -267,10 +267,7 @@ function sourcesOf(value: unknown, at: () => string): readonly ByName[] {
 /** Number of lexemes between two pauses, about a millisecond. */
 const LEXEME_STRIDE = 100;
 
-/**
- * Tokenizes YAML in steps and throws on the first error. Own code instead of the library's `parse`, which recurses to any depth: compiling
- * a regular expression at the end of the stack crashes the process.
- */
+/** Tokenizes YAML in steps; throws on the first error. The library's `parse` recurses to any depth, which can crash the process. */
 function* tokensOf(content: string): Steps<readonly Yaml.CST.Token[]> {
   const { Lexer, Parser } = yaml();
   const parser = new Parser();

@@ -37,10 +37,7 @@ export function resolveProfile(profile: Profile) {
     /** Whether the server never sends a key in records of a kind. */
     omits: (record: string, key: PropertyKey) => omitted[record]?.includes(key) ?? false,
     capabilities: capabilitiesOf(profile, has),
-    /**
-     * The query parameters of a list of runs. Throws `GatewayError` if this server lacks one of them, and `InputError` if a filter is too
-     * long or contains conditions that this server cannot express.
-     */
+    /** The query parameters of a list of runs. Throws `GatewayError` if the server lacks one, and `InputError` for an invalid filter. */
     listQuery: (request: ListRequest) => listQuery(profile, request),
     sortKeys: (request: Pick<ListRequest, "order" | "metricOrder">) => sortKeys(profile, request),
     /** Creates the body of a command from the given values except undefined. Throws `GatewayError` if the server does not accept one. */

@@ -31,10 +31,7 @@ export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 interface CircuitBreakerSettings {
   /** Milliseconds since any fixed point. Never decreases. */
   readonly now: () => number;
-  /**
-   * Probes the service, and resolves with whether it is up. Takes less than `PAUSE_MS`. `isFirst`: only a few callers have failed so far,
-   * and the waiting call may belong to one of them.
-   */
+  /** Resolves with whether the service is up, within `PAUSE_MS`. `isFirst`: so far few callers, perhaps only this one, have failed. */
   readonly probe: (call: UpstreamCall, isFirst: boolean) => Promise<boolean>;
 }
 

@@ -12,10 +12,7 @@ export interface ConnectorSettings {
   readonly tls: Readonly<Record<"ca" | "cert" | "key", string | undefined>>;
 }
 
-/**
- * Creates the connector. Own code instead of undici's `ProxyAgent`, because whole responses are read with undici and streams with
- * `node:http`, and both need the same proxy and certificates.
- */
+/** Creates the connector that whole responses (undici) and streams (`node:http`) share. undici's `ProxyAgent` would serve only undici. */
 export function createConnector({ connectTimeoutMs, proxy, tls }: ConnectorSettings): Connector {
   const given = Object.fromEntries(Object.entries(tls).filter(([, pem]) => pem !== undefined));
   const connect = buildConnector({ ...given, timeout: connectTimeoutMs });

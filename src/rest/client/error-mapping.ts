@@ -128,10 +128,7 @@ const MAX_MESSAGE_LENGTH = 300;
 const MAX_SENTENCES = 100;
 const MAX_SENTENCE_LEVELS = 8;
 
-/**
- * Extracts the service's message from any of its formats: `{"detail": "…"}`, `{"field": ["…"]}` (also nested), `{"non_field_errors": […]}`,
- * a list, a string. Returns an empty string if the body is not JSON.
- */
+/** Extracts the service's message: `{"detail": "…"}`, `{"field": ["…"]}` (also nested), a list, a string. Empty if there is no JSON. */
 function upstreamMessage(response: ErrorResponse): string {
   if (isHtmlError(response)) return "";
   const body = tryTo(() => parseJson(Buffer.from(response.text)));

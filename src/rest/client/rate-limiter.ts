@@ -23,10 +23,7 @@ const RECOVERED = 64;
 /** The outcome of an admitted request. A number means that it was rejected with 429 and may be retried after this many milliseconds. */
 export type RateLimitOutcome = "unsent" | "allowed" | number;
 
-/**
- * The reads of one token that count against one rate limit, as two queues within the fair queue of their caller: one for operations, one
- * for subscriptions. Each is blocked while the rate limit allows it no read.
- */
+/** The reads of a token that count against a rate limit: two queues within its caller's queue, blocked while no read is allowed. */
 type RateLimitedQueues = Readonly<Record<"callerQueue" | "operations" | "polls", FairQueue<QueuedCall>>>;
 
 /**

@@ -245,10 +245,7 @@ const HEAD_FIELDS: ReadonlyMap<string, keyof Omit<ResponseHead, "status" | "rece
 ]);
 const LENGTHS = new Set([...HEAD_FIELDS.keys()].map(({ length }) => length));
 
-/**
- * Extracts the head of a response from a list of alternating header names and values. Skips headers that the gateway does not use, because
- * parsing all of them takes as long as parsing a short body.
- */
+/** Extracts the head of a response from alternating names and values. Skips unused headers, because parsing all of them is slow. */
 export function headOf(status: number, raw: readonly (string | Buffer)[]): ResponseHead {
   const head = {
     status,

@@ -255,10 +255,7 @@ export class UpstreamAdmission {
     return rateLimiter;
   }
 
-  /**
-   * Whether a caller has used up its share of a full queue. All billed callers with waiting calls have equal shares. The unverified callers
-   * of one address divide a share equally.
-   */
+  /** Whether a caller has used up its share of a full queue. Billed callers have equal shares; unverified callers divide one equally. */
   #exceedsShare(caller: Caller): boolean {
     if (this.#root.waiting < this.#settings.queue) return false;
     const accounts = this.#root.activeChildCount + Math.max(0, this.#unverified.activeChildCount - 1);

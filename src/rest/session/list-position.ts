@@ -102,10 +102,7 @@ export function parseCursor(
 export const notACursor = (cursor: string, argument = "after") =>
   new InputError(`${argument}: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
 
-/**
- * The parameters of the next page; null on the last one. Servers build the link from the Host header, so it can point to any host.
- * Therefore only the known parameters of its query are used.
- */
+/** The parameters of the next page; null on the last one. Only known ones are used, because the link may point to any host. */
 export function nextQuery(page: Page<unknown>, route: string, paging: Paging): Query | null {
   if (page.next == null || page.next === "") return null;
   if (page.next.length > MAX_CURSOR_LENGTH || !URL.canParse(page.next, "http://page")) {

@@ -234,10 +234,7 @@ export async function readLast<At, Item>(
     return page ? page.read.positionAfter(index - page.from) : START;
   }
 
-  /**
-   * The index of the item to which a cursor belongs; -1 if it was not read yet. With offsets, the index is computed, because comparing
-   * positions would create the tie of each position, which may be long.
-   */
+  /** The index of the item of a cursor; -1 if it was not read yet. Computed from offsets if possible, because long ties are slow. */
   function indexOfCursor(sought: ListPosition): number {
     if (paging.by !== "offset") {
       for (let index = 0; index < length; index++) if (isAt(positionAfter(index), sought)) return index;
@@ -295,10 +292,7 @@ export class PageIterator<At, Item> {
     return step;
   }
 
-  /**
-   * Reads the next page of a list that is read to its end. Omits the last tie of the page, because it may continue on the next page in
-   * another order. The next page begins with that tie.
-   */
+  /** Reads the next page of a list that is read to its end. The last tie may be incomplete, so it is left to the next page. */
   async nextOfAll(session: Session): Promise<PageRead<Item>> {
     const step = await this.next(session, Number.POSITIVE_INFINITY);
     if (this.isDone() || session.server.profile.paging.by !== "offset") return step;
