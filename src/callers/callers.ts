@@ -53,7 +53,7 @@ export class Caller {
     this.verification = token === null ? "anonymous" : "unverified";
   }
 
-  /** The caller whose limits apply: of an unverified caller the one at its address, because anyone can invent tokens; else itself. */
+  /** The caller whose limits apply: itself, or for an unverified caller the one at its address, because anyone can invent tokens. */
   get billedTo(): Caller {
     return this.verification === "unverified" ? this.addressCaller : this;
   }

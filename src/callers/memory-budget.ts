@@ -12,7 +12,7 @@ export const HEAP_BYTES_PER_CHARGED_BYTE = 2;
 /** Upper bounds for all callers and for one caller, as parts of the heap limit. */
 const HEAP_SHARES = { total: 1 / 4, caller: 1 / 6 };
 
-/** Caps the memory of each caller over all of its open requests: upstream responses, and estimates for objects that they become. */
+/** Caps the memory of each caller over all of its open requests: upstream responses, plus estimates of objects created from them. */
 export class MemoryBudget {
   readonly maxBytes: number;
   readonly maxTotal: number;

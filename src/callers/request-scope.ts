@@ -25,7 +25,7 @@ interface HeldPermit {
 /** Why a scope has ended: the caller disconnected, the deadline passed, the permit was preempted, or the request is complete. */
 export type EndReason = "disconnected" | "deadline" | "preempted" | "completed";
 
-/** The lifetime of a request: caller, deadline, callbacks for its end. Own code, because an `AbortSignal` costs more than a request. */
+/** A request's caller, deadline and callbacks for its end. An `AbortSignal` per upstream request would cost more than the request. */
 export class RequestScope implements Identity {
   /** The caller's token; null without one. */
   readonly token: string | null;

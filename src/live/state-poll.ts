@@ -10,7 +10,7 @@ export interface Source {
   readonly endpoint: AnyEndpoint;
 }
 
-/** A value that subscribers watch. It has methods, whose parameters are bivariant, because a log follows a run of any type. */
+/** A value that subscribers watch. Methods have bivariant parameters, which logs need, because they follow runs of any type. */
 export interface StateSource<State extends object> extends Source, Pick<Poll, "batchKey"> {
   /** Reads the value; returns `before` if nothing has changed. `isSeen`: whether all subscribers have taken all events of `before`. */
   read(session: Session, before: State | null, isSeen: boolean): Promise<State>;

@@ -51,7 +51,7 @@ const LONGEST_INDEX = 10;
 
 const NOT_A_NUMBER = /^(?:NaN|Infinity)$/;
 
-/** The enclosing objects and lists: number of names (in an object its bitwise complement, which is negative), bytes and hash of them. */
+/** One entry for each enclosing object or list: number of names (in objects the complement, which is negative), their bytes and hash. */
 const counts = new Int32Array(MAX_NESTING + 1);
 const sizes = new Int32Array(MAX_NESTING + 1);
 const hashes = new Int32Array(MAX_NESTING + 1);

@@ -102,7 +102,7 @@ export function createTransport(settings: TransportSettings) {
   };
 
   return {
-    /** Sends a request and reads its whole response. Calls back exactly once: at the latest after the timeout or without consumers. */
+    /** Sends a request and reads its response. Calls back exactly once, at the latest after the timeout or when no consumer is left. */
     send: (request: WireRequest, consumer: Consumer, done: Done): void => {
       const maxBytes = request.wantsBody ? maxJsonBytes : null;
       currentPool().dispatch(request, new ResponseHandler(consumer, done, maxBytes, responseTimeoutMs));

@@ -255,7 +255,7 @@ export class UpstreamAdmission {
     return rateLimiter;
   }
 
-  /** Whether a caller has used up its share of a full queue. Billed callers have equal shares; unverified callers divide one equally. */
+  /** Whether a caller has used up its share of a full queue. Billed callers have equal shares; callers of one address divide theirs. */
   #exceedsShare(caller: Caller): boolean {
     if (this.#root.waiting < this.#settings.queue) return false;
     const accounts = this.#root.activeChildCount + Math.max(0, this.#unverified.activeChildCount - 1);

@@ -234,7 +234,7 @@ export async function readLast<At, Item>(
     return page ? page.read.positionAfter(index - page.from) : START;
   }
 
-  /** The index of the item of a cursor; -1 if it was not read yet. Computed from offsets if possible, because long ties are slow. */
+  /** The index of the item of a cursor; -1 if it was not read yet. Computed from offsets if possible, because comparing ties is slow. */
   function indexOfCursor(sought: ListPosition): number {
     if (paging.by !== "offset") {
       for (let index = 0; index < length; index++) if (isAt(positionAfter(index), sought)) return index;
