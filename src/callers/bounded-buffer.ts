@@ -1,29 +1,25 @@
 import { ResponseTooLargeError } from "../errors.ts";
 
-/** Receives the number of bytes that are about to be kept in memory. Throws `GatewayError` above a limit. */
+/** Is charged for memory before the memory is allocated. `chargeMemory` throws `GatewayError` above the limit of the account. */
 export interface MemoryAccount {
   chargeMemory(bytes: number): void;
 }
 
 export const EMPTY: Buffer = Buffer.alloc(0);
 
-/**
- * A chunk costs one or two microseconds, however short it is. A body may therefore have only one chunk per 16 bytes, plus 10,000: Node can
- * read that many one-byte chunks before the gateway can stop it.
- */
+/** A chunk takes one or two microseconds, even with one byte. Node can read 10,000 of them before the gateway can stop a body. */
 const MAX_SHORT_CHUNKS = 10_000;
 const SHORT_CHUNK_BYTES = 16;
 
 export const IN_SHORT_CHUNKS = `in more than ${MAX_SHORT_CHUNKS} chunks of fewer than ${SHORT_CHUNK_BYTES} bytes`;
 
-/** Maximum size of a block, in bytes. */
 const MAX_BLOCK_BYTES = 1024 * 1024;
 
 /**
  * A growing byte buffer with a limit. With `all`, it holds up to `size` bytes. With `last`, it discards old bytes, and holds at least the
  * last `size` bytes and at most twice as many. If there are several chunks, each is copied, because a chunk can be a small view of a large
- * buffer. The bytes are stored in blocks, because a buffer that grows by doubling would leave up to three times its bytes to the garbage
- * collector, and these would not be charged.
+ * buffer. The bytes are stored in blocks. A buffer that grows by doubling would leave up to three times its bytes, uncharged, to the
+ * garbage collector.
  */
 export class BoundedBuffer {
   /** Number of bytes that were added. `length`: number of bytes that the buffer holds. */
@@ -37,7 +33,7 @@ export class BoundedBuffer {
   #blocks: Buffer[] = [];
   /** Number of bytes in the last block. */
   #filled = 0;
-  /** A discarded block, which is reused for the next bytes. */
+  /** A discarded block, to be reused for the next bytes. */
   #spare = EMPTY;
 
   /** `account` is null if the code that creates the buffer charges the bytes. */
@@ -58,7 +54,7 @@ export class BoundedBuffer {
     if (chunk.length > this.#size) return this.#begin(chunk.subarray(-this.#size));
     const [first] = this.#blocks;
     if (!first) return this.#begin(chunk);
-    // The first chunk is not a copy yet.
+    // The first chunk was stored without a copy.
     if (this.#chunks === 2) {
       this.#blocks = [];
       this.#filled = this.length = 0;
@@ -90,7 +86,7 @@ export class BoundedBuffer {
     this.#filled = chunk.copy(block, 0, copied);
   }
 
-  /** Discards the first blocks as long as `size` bytes are left. */
+  /** Discards blocks from the start while at least `size` bytes are left. */
   #discard(): void {
     for (let first = this.#blocks[0]; first && this.#blocks.length > 1; first = this.#blocks[0]) {
       if (this.length - first.length < this.#size) return;

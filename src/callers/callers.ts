@@ -5,24 +5,21 @@ import { ownCopy } from "../util/own-copy.ts";
 /** `verified` for ten minutes after the upstream service has accepted the token; `anonymous` without a token; otherwise `unverified`. */
 export type Verification = "verified" | "unverified" | "anonymous";
 
-/** How long a token counts as accepted after the last response which shows that it is, in milliseconds. */
+/** How long a token counts as accepted after the upstream service has last accepted it, in milliseconds. */
 const VERIFIED_MS = 600_000;
 
 /** How long a caller is remembered after its last request, in milliseconds. `FORGET_MS`: how often expired callers are removed. */
 const CALLER_TTL_MS = 600_000;
 const FORGET_MS = 60_000;
 
-/**
- * Upper bounds on remembered callers: their number, and the total length of their tokens, because a token may have 16 kB. A caller that was
- * forgotten starts with empty state.
- */
+/** Maximum number of remembered callers, and maximum total length of their tokens, each of which may be 16 kB long. */
 const REMEMBERED_CALLERS = {
   max: 10_000,
   maxSize: 16_000_000,
   sizeCalculation: (_: Caller, key: string) => key.length,
 };
 
-/** Anyone can invent tokens. The state of each takes up to 10 kB, which is not charged to anybody. */
+/** The bound is lower for unverified callers, because anyone can invent tokens. A caller takes up to 10 kB, which no quota counts. */
 const REMEMBERED_UNVERIFIED = { ...REMEMBERED_CALLERS, max: 2_000 };
 
 /** A token, or the address of a client without a token. A caller owns all of its per-caller state, which is forgotten with the caller. */
@@ -31,7 +28,7 @@ export class Caller {
   readonly token: string | null;
   /** Identifies the caller: a salted hash of the token, or the address of an anonymous caller. Logs contain the beginning of the key. */
   readonly key: string;
-  /** The anonymous caller at the same address: the caller itself if it has no token. */
+  /** The anonymous caller at the same address; this caller itself if it is anonymous. */
   readonly addressCaller: Caller;
   /** Only `CallerRegistry.move` changes it. */
   verification: Verification;
@@ -41,7 +38,7 @@ export class Caller {
   readonly attachments: unknown[] = [];
   /** Time of its last request, by `performance.now()`. */
   usedAt = 0;
-  /** How often the upstream service has stopped accepting the token. After each time, the token may belong to another user. */
+  /** How often the token has lost its verification. Each time, the upstream service may have assigned the token to another user. */
   revocations = 0;
   readonly #callers: CallerRegistry;
   /** The time until which the token counts as accepted, by `performance.now()`. */
@@ -56,15 +53,11 @@ export class Caller {
     this.verification = token === null ? "anonymous" : "unverified";
   }
 
-  /**
-   * The caller whose limits apply: itself if it is verified or anonymous, otherwise the anonymous caller at its address. Anyone can
-   * invent tokens, so an unverified token must not raise the limits of its address.
-   */
+  /** The caller whose limits apply: itself, or for an unverified caller the one at its address, because anyone can invent tokens. */
   get billedTo(): Caller {
     return this.verification === "unverified" ? this.addressCaller : this;
   }
 
-  /** Records that the upstream service has accepted the token. */
   markVerified(): void {
     this.verifiedUntil = performance.now() + VERIFIED_MS;
     if (this.verification === "unverified") this.#callers.move(this, "verified");
@@ -83,9 +76,7 @@ export interface PerCaller<State> {
   readonly find: (caller: Caller) => State | undefined;
 }
 
-/**
- * The limit that is reached: of the caller, of the unverified callers at its address, of all unverified callers, or of the whole gateway.
- */
+/** The limit that is reached: of the caller, of unverified callers at its address, of all unverified callers, or of the gateway. */
 export type ExceededLimit = "caller" | "address" | "unverified" | "gateway";
 
 export interface QuotaLimits {
@@ -96,11 +87,11 @@ export interface QuotaLimits {
   readonly unverified?: number;
 }
 
-/** The share of all unverified callers at one address together: that of one caller, or a quarter of the total if that is more. */
+/** The limit of all unverified callers at one address together: the limit of one caller or a quarter of the total, whichever is higher. */
 export const addressShare = (total: number, perCaller: number): number =>
   Math.max(perCaller, Math.ceil(total / 4));
 
-/** Usage of a limited resource, in total and by caller: operations, sockets, bytes. */
+/** The usage of a limited resource, such as operations, sockets or bytes, in total and by caller. */
 export class Quota {
   taken = 0;
   readonly #index: number;
@@ -147,22 +138,18 @@ export class Quota {
     if (caller.verification !== "verified") this.addToUnverified(caller, amount);
   }
 
-  /**
-   * Counts usage towards the total of unverified callers, and towards the address of the caller. Also called when the verification of a
-   * caller changes.
-   */
+  /** Counts usage towards the total of unverified callers, and towards the address of the caller. */
   addToUnverified(caller: Caller, amount: number): void {
     this.#unverifiedTotal += amount;
     if (caller.addressCaller !== caller) this.#change(caller.addressCaller, amount);
   }
 
-  /** The callers to whom usage is billed. */
   billedCallers(): Caller[] {
     return [...this.#activeCallers].filter((caller) => caller.billedTo === caller);
   }
 
   #change(caller: Caller, amount: number): void {
-    const before = caller.counts[this.#index] ?? 0;
+    const before = this.of(caller);
     const now = before + amount;
     caller.counts[this.#index] = now;
     if (now === 0) this.#activeCallers.delete(caller);
@@ -186,7 +173,7 @@ export class CallerRegistry {
 
   /** Returns the caller with this token, or the anonymous caller at this address. */
   of(token: string | null, address: string): Caller {
-    // The line end keeps addresses apart from tokens, because no token contains one.
+    // The key begins with a line break, which no token contains, so that it never equals a token.
     const at = this.#find(`\n${address}`, (key) => new Caller(this, null, `at ${key.slice(1)}`, null));
     const caller = token === null ? at : this.withToken(token, at);
     const now = performance.now();
@@ -220,7 +207,7 @@ export class CallerRegistry {
     return quota;
   }
 
-  /** Changes the verification of a caller with a token, and adds its usage to, or subtracts it from, the total of unverified callers. */
+  /** Changes the verification of a caller with a token, and updates the usage of unverified callers in all quotas. */
   move(caller: Caller, verification: "verified" | "unverified"): void {
     caller.verification = verification;
     const sign = verification === "verified" ? -1 : 1;

@@ -9,17 +9,11 @@ export interface Prioritized {
 interface FairQueueOptions {
   /** Maximum running items of the queue and its child queues. The value may change; a lower value interrupts no running item. */
   readonly concurrency?: () => number;
-  /** Part of the concurrency that is reserved for child queues with fewer running items than this number. */
+  /** Number of running items that are reserved for child queues which run few items, that is, fewer than this number. */
   readonly guaranteed?: () => number;
-  /**
-   * How many items may start beyond a concurrency that was reduced. Only child queues with fewer running items than `guaranteed` may use
-   * this.
-   */
+  /** Number of items that may start above a reduced concurrency, from child queues with fewer running items than `guaranteed`. */
   readonly burst?: () => number;
-  /**
-   * Cost charged for each item: a queue with cost 3 is served once for every three items of a sibling with cost 1. With 0, only time is
-   * charged.
-   */
+  /** Cost of each item: a queue with cost 3 is served once for every three items of a sibling with cost 1. With 0, only time counts. */
   readonly cost?: number | undefined;
 }
 
@@ -69,7 +63,6 @@ export class FairQueue<Item extends Prioritized> {
     this.#cost = cost;
   }
 
-  /** Number of child queues with waiting items. */
   get activeChildCount(): number {
     return this.#activeChildren?.size ?? 0;
   }
@@ -91,12 +84,12 @@ export class FairQueue<Item extends Prioritized> {
     return this.#items.length > 0 || this.#nextReady() !== null;
   }
 
-  /** Whether one more item may run. It may have to be an item of a child queue with few running items. */
+  /** Whether one more item may run, possibly only an item of a child queue with few running items. */
   #hasRoom(): boolean {
     return this.running < this.#concurrency() || this.#excess < this.#burst();
   }
 
-  /** The child queue that is served next. */
+  /** The link of the child queue to serve next; null if none may run an item. */
   #nextReady(): Link<FairQueue<Item>> | null {
     const first = this.#readyChildren?.first ?? null;
     if (!first || !this.#hasRoom()) return null;
@@ -109,7 +102,7 @@ export class FairQueue<Item extends Prioritized> {
     return link;
   }
 
-  /** Starts an item without queueing it if no other item is ready and less than half of the concurrency is used, here and in all parents. */
+  /** Counts an item as running if no item is ready and less than half of the concurrency is used, here and in all parents. */
   tryStart(): boolean {
     const isContended = this.#items.length > 0 || this.#readyChildren?.first;
     if (isContended || this.#isBlocked || this.running >= this.#concurrency() / 2) return false;
@@ -170,7 +163,7 @@ export class FairQueue<Item extends Prioritized> {
     parent.charge(ms);
   }
 
-  /** Records that an item has ended. If the concurrency is limited, it must be called once for each item that has run. */
+  /** Must be called once at the end of each item, unless the concurrency is unlimited. */
   release(): void {
     this.#change(0, -1);
   }

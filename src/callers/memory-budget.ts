@@ -3,24 +3,16 @@ import type { CallerRegistry, Quota } from "./callers.ts";
 import { GatewayError } from "../errors.ts";
 import type { RequestScope } from "./request-scope.ts";
 
-/**
- * The limit for all callers, as a multiple of the limit for one caller. Above it, a caller that uses more than an equal share is rejected.
- */
+/** The limit for all callers, as a multiple of the limit for one. Above it, callers that use more than an equal share are rejected. */
 const TOTAL_FACTOR = 4;
 
-/**
- * The unit of the budget is one byte of JSON. A value parsed from ordinary JSON takes at most this many bytes of heap for each byte of
- * JSON.
- */
+/** Maximum heap size of a value that was parsed from one byte of ordinary JSON, which is the unit of the budget. In bytes. */
 export const HEAP_BYTES_PER_CHARGED_BYTE = 2;
 
 /** Upper bounds for all callers and for one caller, as parts of the heap limit. */
 const HEAP_SHARES = { total: 1 / 4, caller: 1 / 6 };
 
-/**
- * Caps the memory that each caller may use across its open requests: bytes of upstream responses, plus an estimate for the objects that
- * are created from them.
- */
+/** Caps the memory of each caller over all of its open requests: upstream responses, plus estimates of objects created from them. */
 export class MemoryBudget {
   readonly maxBytes: number;
   readonly maxTotal: number;
@@ -38,10 +30,7 @@ export class MemoryBudget {
     return new MemoryReservation(this, scope);
   }
 
-  /**
-   * Charges bytes until the scope ends. For `least` bytes or fewer, charges nothing and returns null. Throws `GatewayError` above the
-   * limit.
-   */
+  /** Charges bytes until the scope ends, or returns null for at most `least` bytes. Throws `GatewayError` above the limit. */
   charge(scope: RequestScope, bytes: number, least = MIN_CHARGED_BYTES): MemoryReservation | null {
     if (bytes <= least) return null;
     const reservation = this.open(scope);
@@ -50,13 +39,10 @@ export class MemoryBudget {
   }
 }
 
-/** Amounts up to this are not charged, in bytes. */
+/** Maximum number of bytes that are not charged. */
 const MIN_CHARGED_BYTES = 32_768;
 
-/**
- * Upper bounds for heap sizes, in bytes: of a value without its characters (such as `{}` with its slot), of a property name, and of a name
- * that is an index.
- */
+/** Upper bounds for heap sizes in bytes: a value without its characters, a property name, and the extra size of an index as a name. */
 const [VALUE_BYTES, NAME_BYTES, INDEX_BYTES] = [64, 112, 304];
 const WIDE = /[^\0-\u00FF]/;
 const INDEX_NAME = /^\d{1,10}$/;

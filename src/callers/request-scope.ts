@@ -25,20 +25,14 @@ interface HeldPermit {
 /** Why a scope has ended: the caller disconnected, the deadline passed, the permit was preempted, or the request is complete. */
 export type EndReason = "disconnected" | "deadline" | "preempted" | "completed";
 
-/**
- * The lifetime of one request: its caller, its deadline, and callbacks for its end. Own code: an `AbortSignal` for each
- * upstream request costs more than the request itself.
- */
+/** A request's caller, deadline and callbacks for its end. An `AbortSignal` per upstream request would cost more than the request. */
 export class RequestScope implements Identity {
   /** The caller's token; null without one. */
   readonly token: string | null;
   readonly caller: Caller;
   readonly requestId: string;
   readonly trace: Identity["trace"];
-  /**
-   * The OpenTelemetry context is stored here, because an upstream request starts in the asynchronous context of whichever request released
-   * its connection.
-   */
+  /** Stored here, because an upstream request may start in the asynchronous context of another request, whose end has admitted it. */
   telemetryContext: Context | null;
   /** When the scope began, by `performance.now()`. */
   readonly began = performance.now();
@@ -78,7 +72,7 @@ export class RequestScope implements Identity {
     return this.#permit && this.#permit.kind;
   }
 
-  /** Gives the scope a permit, which it releases when it ends. Releases the previous permit. */
+  /** Gives the scope a permit, which is released when the scope ends. Releases the previous permit. */
   holdPermit(permit: HeldPermit): void {
     this.#permit?.release();
     this.#permit = permit;

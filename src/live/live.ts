@@ -43,7 +43,7 @@ interface SharedPoll {
   subscribers: number;
 }
 
-/** State of one token. It outlives the last subscription, so that connecting again does not reset the rate limit. */
+/** The polls of one token. This state outlives the last subscription, so that a client that reconnects does not reset the rate limit. */
 interface CallerPolls {
   /** Schedulers by the upstream rate limit of their polls. */
   readonly schedulers: Map<RateLimit | null, PollScheduler>;
@@ -98,8 +98,8 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
   };
 
   /**
-   * Joins the poll of a source. Adds a new poll if there is none, if it is over, or if the token was revoked since then. The returned
-   * `leave` removes the poll after its last user has left.
+   * Joins the poll of a source. Adds a poll if the source has none, if its poll is over, or if the token has lost its verification since
+   * the poll was added. The returned `leave` removes the poll when no other subscriber is left.
    */
   const join = <Shared extends Poll>(
     caller: Caller,
@@ -130,7 +130,7 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
       entry.timing.remove();
       if (polls.get(key) === entry) polls.delete(key);
     };
-    // Safe: a key belongs to one source.
+    // Safe: each key belongs to one source, and each source has one type of poll.
     return { poll: entry.poll as Shared, timing: entry.timing, leave };
   };
 
@@ -139,7 +139,6 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
 
   return {
     of: (caller: Caller) => ({
-      /** Subscribes to a value. */
       watch: <State extends object, Event>(source: StateSource<State>, next: NextEvent<State, Event>) => {
         const { poll, timing, leave } = joinState(caller, source);
         const stream = poll.subscribe(next, leave);

@@ -12,9 +12,7 @@ export interface Poll {
   readonly isWanted: () => boolean;
   /** Whether the last read was final. Later subscribers get a new poll, because a run can be resumed. */
   readonly isOver: () => boolean;
-  /**
-   * Reads once. Resolves with whether anything has changed. `latenessMs` returns how long ago the read was due, in milliseconds.
-   */
+  /** Reads once. Resolves with whether anything has changed. `latenessMs` returns how long ago the read was due, in milliseconds. */
   readonly read: (session: Session, latenessMs: () => number) => Promise<boolean>;
   /** The streams that receive the errors of the poll. */
   readonly streams: () => Iterable<Pick<LiveStream<unknown>, "fail">>;
@@ -32,13 +30,13 @@ export type OpenSession = (acquire: (send: () => void) => void) => {
 const FIRST_INTERVAL_MS = 1_000;
 const MAX_INTERVAL_MS = 5_000;
 
-/** The minimum pause between two reads if the first read was late, in milliseconds. */
+/** Minimum time between the end of a read and the next one, in milliseconds. */
 const MIN_PAUSE_MS = 500;
 
 /** The maximum interval while reads fail, in milliseconds. */
 const MAX_BACKOFF_MS = 15_000;
 
-/** How long a new poll waits for others to join its request, in milliseconds, because a page subscribes to many runs at once. */
+/** Delay of the first read of a poll, in milliseconds. A page subscribes to many runs at once, whose polls can share a request. */
 const GATHER_MS = 20;
 
 /** How long reads may fail before the subscribers receive the error, in milliseconds. */
@@ -120,13 +118,12 @@ export class PollScheduler {
       this.#advance();
     };
     return {
-      /** Reads the poll when it is due, now that a subscriber needs a read. */
+      /** Must be called when a subscriber begins to need a read. Reads the poll when it is due. */
       wake: () => this.#advance(),
       /** Makes the poll due now instead of after its interval. */
       readSoon: () => readSoon(false),
       /** Makes the poll due now, before all others. */
       readFirst: () => readSoon(true),
-      /** Whether the last read has failed. */
       isFailing: () => scheduled.outage !== null,
       /** Whether the poll has failed permanently or is over, so no subscriber can join it. */
       isOver: () => !this.#polls.has(scheduled) || poll.isOver(),
@@ -215,12 +212,12 @@ export class PollScheduler {
   }
 
   #fail(scheduled: ScheduledPoll, wasDueAt: number, error: unknown): void {
-    // An exceeded memory limit is transient, because other operations of the caller use the same memory for a while.
+    // An exceeded memory limit is transient, because the caller's other operations release their memory when they end.
     if (!isTransient(error) && !isGatewayError(error, "REQUEST_LIMIT_EXCEEDED"))
       return this.#end(scheduled, error);
     const now = this.#clock.now();
     scheduled.outage ??= { since: now, error };
-    // The `Retry-After` of a service that is down says when it may be back. Only that of a rate limit is a request to pause.
+    // Only the `Retry-After` of a rate limit requests a pause. A service that is down announces with it when it may be back.
     const { retryAfterSeconds = 0, upstream } = error.code === "RATE_LIMITED" ? error.details : {};
     // Without an upstream status, a rate limit of the gateway itself was exceeded, which lasts only for a moment.
     const pauseMs = Math.min(retryAfterSeconds * 1_000, upstream?.status ? Infinity : MAX_BACKOFF_MS);

@@ -6,35 +6,23 @@ import { LiveStream } from "./stream.ts";
 export interface Source {
   /** The key of the poll: subscribers with the same token and key share it. */
   readonly key: string;
-  /** The endpoint of most reads of the poll, whose upstream rate limit counts all of them. */
+  /** The endpoint of most reads of the poll. All reads of the poll are counted towards its upstream rate limit. */
   readonly endpoint: AnyEndpoint;
 }
 
-/**
- * A value of the upstream service that subscribers watch. Its functions are declared as methods, whose parameters are bivariant, because
- * the poll of a log follows a run of any type.
- */
+/** A value that subscribers watch. Methods have bivariant parameters, which logs need, because they follow runs of any type. */
 export interface StateSource<State extends object> extends Source, Pick<Poll, "batchKey"> {
-  /**
-   * Reads the value. Returns the object `before` when nothing has changed. `isSeen`: whether all subscribers have taken every event of the
-   * state `before`.
-   */
+  /** Reads the value; returns `before` if nothing has changed. `isSeen`: whether all subscribers have taken all events of `before`. */
   read(session: Session, before: State | null, isSeen: boolean): Promise<State>;
   isFinal(state: State): boolean;
   /** Estimates how much memory a state takes between polls, in bytes. */
   bytesOf(state: State): number;
 }
 
-/**
- * Charges the bytes that a poll retains between its reads. Each call replaces the amount of the last one. Throws `GatewayError` above the
- * limit of the caller.
- */
+/** Sets the number of bytes that a poll retains between its reads. Throws `GatewayError` above the limit of the caller. */
 export type ChargeRetained = (bytes: number) => void;
 
-/**
- * Returns the next event of a state for one subscriber; null if the subscriber has received all events. Each state has a different
- * `version`.
- */
+/** Returns the next event of a state for one subscriber; null if there is none. Each state has a different `version`. */
 export type NextEvent<State, Event> = (state: State, version: number) => Event | null;
 
 /** A subscriber, or another poll that needs the state. */
@@ -86,10 +74,7 @@ export function createStatePoll<State extends object>(
     return stream;
   };
 
-  /**
-   * Adds a follower. Its `onRead` is called after each read, and immediately if there was a read before. Returns a function that removes
-   * the follower.
-   */
+  /** Adds a follower, and calls its `onRead` at once if the value was read before. Returns a function that removes the follower. */
   const follow = (follower: Follower): (() => void) => {
     followers.add(follower);
     if (wasRead) follower.onRead(isDone);

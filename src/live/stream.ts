@@ -31,7 +31,7 @@ const lateness = (ms: number) => (ms < LATE_MS ? null : { live: { lateBySeconds:
  */
 export class LiveStream<Value> implements AsyncIterableIterator<StreamEvent<Value>, undefined> {
   readonly #source: StreamSource<Value>;
-  /** The pending `next` of the subscriber. `resolve` is a method, so streams of all values have one type. */
+  /** The pending `next` of the subscriber. `resolve` is a method, so its parameter is bivariant, as `LiveStream<unknown>` requires. */
   #waiting: { resolve(result: Result<Value>): void } | null = null;
   #failure: StreamEvent<Value> | null = null;
   #isEnding = false;

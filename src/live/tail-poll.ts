@@ -20,7 +20,6 @@ export interface Appended<Position, Item> {
 interface Rest<Chunk> {
   /** Reads the next chunk. Rejects when the response fails. */
   readonly next: () => Promise<Chunk>;
-  /** Ends the response. */
   readonly close: () => void;
 }
 
@@ -59,10 +58,7 @@ interface Member<Position, Item> {
   readonly stream: LiveStream<Item>;
 }
 
-/**
- * How long other subscribers wait for a subscriber that does not read, in milliseconds. After that, the poll reads for the slow subscriber
- * separately.
- */
+/** How long others wait for a subscriber that does not read, in milliseconds. The poll then reads for this subscriber separately. */
 const MAX_LAG_MS = 5_000;
 
 /**
@@ -240,7 +236,6 @@ export function createTailPoll<Position, Item>(
     },
     streams: () => [...members].map(({ stream }) => stream),
   };
-  /** Records whether the run has ended. */
   const setRunOver = (isOver: boolean): void => {
     isRunOver ||= isOver;
   };

@@ -1,20 +1,10 @@
-/** The result of an iterator that has ended. */
 export const DONE = { done: true, value: undefined } as const;
 
-/** An iterator of a single value. */
-export function singleValue(message: object): AsyncIterableIterator<object> {
-  const rest = [message];
-  const next = async () => {
-    const value = rest.shift();
-    return value ? { done: false as const, value } : DONE;
-  };
-  return mapAsyncIterator<object>({ next }, (value) => value);
+export async function* singleValue(value: object): AsyncGenerator<object, undefined> {
+  yield value;
 }
 
-/**
- * Converts each value of an iterator. In contrast to a generator, `return` ends the iterator even while `next` is pending. Calls `onEnd`
- * once, after the last value or when the iterator is returned.
- */
+/** Converts the values of an iterator. Unlike a generator, it can be returned while `next` is pending. Calls `onEnd` once at the end. */
 export function mapAsyncIterator<From>(
   { next: nextOf, return: endOf }: Pick<AsyncIterator<From>, "next" | "return">,
   convert: (message: From) => object,

@@ -1,15 +1,15 @@
 /**
- * The clock of processes that last longer than a request: polls, rate limits, the circuit breaker, slow readers, idle sockets. Tests replace
- * the clock and advance it by hand. Deadlines and retries use Node's own timers.
+ * The clock of everything that outlasts a request: polls, rate limits, the circuit breaker, slow readers, idle sockets. Tests replace the
+ * clock and advance it by hand. Deadlines and retries use Node's own timers.
  */
 export interface Clock {
   /** Milliseconds since any fixed point. Never decreases. */
   readonly now: () => number;
-  /** Calls back once after a pause, at the latest after 24 days. Returns a function that cancels it. */
+  /** Calls back once after a pause, at the latest after 24 days. Returns a function that cancels the call. */
   readonly after: (ms: number, callback: () => void) => () => void;
 }
 
-/** Maximum delay of a timer: Node calls back immediately after a longer delay. */
+/** Maximum delay of a timer, in milliseconds. Node replaces a longer delay with 1 ms. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

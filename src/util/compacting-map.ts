@@ -1,12 +1,7 @@
-/*
- * A map for members that are added and removed with requests. Own code for the reason in linked-list.ts: V8 links each table of a `Map` to
- * the table that replaces it.
- */
-
-/** A new map replaces the old one when it has more deleted keys than this, and more deleted keys than others. */
+/** Maximum number of deleted keys that are kept while they outnumber the other keys. */
 const MAX_DELETED = 1_000;
 
-/** A map with string keys. A key that is deleted and set again may keep its position. */
+/** A map for values that are added and removed with requests. Own code for the reason that linked-list.ts gives. */
 export class CompactingMap<Value extends {}> {
   #members = new Map<string, Value | undefined>();
   size = 0;

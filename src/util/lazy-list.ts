@@ -1,7 +1,4 @@
-/**
- * A list whose items are created when they are read. Nested lists can select far more items than an operation may return. The operation is
- * then stopped before most of the items are created.
- */
+/** A list whose items are created when they are read, because an operation is stopped early if it selects too many of them. */
 export class LazyList<Item> implements Iterable<Item> {
   readonly length: number;
   readonly at: (index: number) => Item;

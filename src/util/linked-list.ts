@@ -14,7 +14,7 @@ export interface Link<Member> {
   next: Link<Member> | null;
 }
 
-/** A doubly linked list that is sorted by rank. A member is added after the members of equal rank, and can be removed anywhere. */
+/** A doubly linked list that is sorted by rank. A member is added after the members of equal rank. */
 export class LinkedList<Member> {
   /** Only the list changes it. */
   first: Link<Member> | null = null;

@@ -8,7 +8,7 @@ export const perSeconds = (requests: number, seconds: number) => ({ requests, pe
 
 /**
  * A sliding-window counter of the requests of one token. A share of the limit may be used as a burst, for example when a page opens. The
- * remaining requests are spread over the time until the oldest request leaves the window, so that the next request is never far away.
+ * remaining requests are spread over the time until the oldest request leaves the window, so that no request waits for a whole period.
  */
 export class SlidingWindow {
   readonly #limit: RateLimit;
@@ -23,10 +23,7 @@ export class SlidingWindow {
     this.#atOnce = Math.ceil(limit.requests * atOnce);
   }
 
-  /**
-   * The earliest time for a new request. `ahead`: number of requests that wait before it. `unsent`: number of requests that were admitted
-   * but not recorded yet.
-   */
+  /** The earliest time for a new request behind `ahead` waiting ones. `unsent`: number of admitted requests that are not recorded. */
   nextAt(now: number, ahead = 0, unsent = 0): number {
     const used = this.countAt(now) + unsent;
     if (used + ahead < this.#atOnce) return now;
@@ -41,10 +38,7 @@ export class SlidingWindow {
     return (this.#times[this.#left + (excess % requests)] ?? now) + periods * periodMs;
   }
 
-  /**
-   * The earliest time at which a request would not exceed another limit. The period of that limit must not be longer than the period of the
-   * window.
-   */
+  /** The earliest time at which a request would not exceed another limit, whose period must not be longer than the window's. */
   freeAt(now: number, { requests, periodMs }: RateLimit): number {
     const oldest = this.#times.at(-requests);
     return oldest === undefined ? now : Math.max(now, oldest + periodMs);

@@ -87,7 +87,7 @@ export function byGroup(
       at: group ?? at,
       query: {},
       find: (answer) => {
-        // Safe, as above.
+        // Safe: the value is the response of the list endpoint.
         const { results, next, count } = answer as Page<MetricRecord>;
         // On an incomplete page, an experiment may lack metrics. A record without an experiment could belong to any experiment.
         const isWhole = !next && (count ?? 0) <= results.length;

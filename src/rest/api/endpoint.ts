@@ -13,10 +13,7 @@ interface Endpoint<At, out Answer> {
   /** The path template. Safe in logs, metrics and errors, unlike the filled path. */
   readonly path: string;
   readonly answer: Reader<Answer>;
-  /**
-   * The endpoint's name in the section `optional` of profiles, if only the profile determines whether a server has it. Null for endpoints
-   * of the service's document.
-   */
+  /** The name in the section `optional` of profiles, which decide whether a server has the endpoint; null if the document has it. */
   readonly optional: { readonly name: string } | null;
   /** The capability that needs this endpoint. Null if every server should have it, or if it only saves requests. */
   readonly capability: Capability | null;
@@ -162,7 +159,7 @@ export function overrideIssue(endpoint: EndpointName, spelling: string): string 
 
 const PATH_PARAMETER = /\{(\w+)\}/g;
 
-/** Creates the function that fills a template. It splits the template once: literal parts and parameters alternate. */
+/** Creates the function that fills a template. The template is split only once, into literal parts and parameters that alternate. */
 function toPathOf<Path extends string>(path: Path) {
   const [start = "", ...rest] = path.split(PATH_PARAMETER);
   const parts = rest.flatMap((text, index) =>
@@ -188,10 +185,7 @@ const encodedSegment = (name: string, value: string): string =>
 const MAX_SEGMENT_LENGTH = 200;
 const OUTSIDE_A_SEGMENT = /[\s\p{C}/\\?#%]/u;
 
-/**
- * Returns a path segment unchanged, or throws `InputError`. `encodeURIComponent` alone is not enough: it keeps `..`,
- * which leaves the base path.
- */
+/** Returns a path segment, or throws `InputError`. `encodeURIComponent` would keep `..`, which leaves the base path. */
 export function segment(name: string, value: string): string {
   const issue =
     value.length === 0 || value.length > MAX_SEGMENT_LENGTH
@@ -203,9 +197,7 @@ export function segment(name: string, value: string): string {
   return value;
 }
 
-/**
- * Maximum length of a path, percent-encoded. A server responds to a request line above 4,094 bytes in the same way as to a missing folder.
- */
+/** Maximum length of a path, percent-encoded. Known servers respond to a request line above 4,094 bytes as if the folder were missing. */
 const MAX_PATH_BYTES = 2_000;
 /** Matches backslashes, control characters and halves of surrogate pairs, which UTF-8 cannot encode. */
 const NOT_PLAIN_CHARACTER = /[\\\p{Cc}\p{Cs}]/u;

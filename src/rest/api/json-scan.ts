@@ -1,9 +1,6 @@
 import { isAscii } from "node:buffer";
 
-/**
- * Maximum nesting of JSON from callers and from the upstream service, whose documented responses have six levels. Deep values
- * overflow the stack of recursive code.
- */
+/** Maximum nesting of JSON, because deep values overflow the stack of recursive code. Documented responses have six levels. */
 export const MAX_NESTING = 200;
 
 /** The result of one pass over JSON before it is parsed. It is meaningless for invalid JSON. */
@@ -11,10 +8,7 @@ export interface JsonScan {
   /** Upper bound for the heap size of the parsed value, in bytes. */
   readonly heapBytes: number;
   readonly isTooDeep: boolean;
-  /**
-   * Start and end of each part that `JSON.parse` would reject or change, in their order: `NaN`, `Infinity`, integers that a number cannot
-   * represent, and values that are nested too deeply.
-   */
+  /** Start and end of each part that `JSON.parse` would reject or change: `NaN`, `Infinity`, long integers, too deeply nested values. */
   readonly replacements: readonly number[];
   /** The JSON as a string, so that it need not be decoded again; null if it contains anything but ASCII. */
   readonly ascii: string | null;
@@ -28,23 +22,18 @@ export interface JsonScan {
 /** The size of a slot. `OBJECT`: the size of an object. */
 const SLOT = 8;
 const OBJECT = 24;
-/** An object without named properties has four slots. */
+/** The size of the four slots of an object without named properties. */
 const UNNAMED_HEAP_BYTES = 32;
 const LIST = 48;
 /** The size of a string without its characters, but with their padding. */
 const STRING = 23;
-/**
- * The size of a number that is not a small integer. A small integer in an object takes as much if another object has a fraction under the
- * same name.
- */
+/** The size of a number except a small integer, and of a small integer if another object has a fraction under the same name. */
 const NUMBER_HEAP_BYTES = 16;
 /** The size of an integer that is stored as raw JSON, without its digits. */
 const DIGITS = 100;
 /** The size of a name that is an index, such as `34`. V8 creates a list of at most 36 slots for it, or a hash table. */
 const INDEX_HEAP_BYTES = 304;
-/**
- * The size of a hidden class per name, without the string of the name. Objects with the same names in the same order share a hidden class.
- */
+/** The size of a hidden class per name, without the name itself. Objects with the same names in the same order share a class. */
 const CLASS = 128;
 /** An object with more names than `above` is a hash table, which takes `object` bytes, and `perName` bytes for each name. */
 const HASHED = { above: 127, perName: 64, object: 128 };
@@ -55,17 +44,14 @@ const [SPACE, SMALL_A, SMALL_E, SMALL_U, SMALL_Z] = [0x20, 0x61, 0x65, 0x75, 0x7
 
 /** Matches an integer that may be too large for a number. */
 const LONG_INTEGER = /^-?[1-9]\d{15,}$/;
-/** Minimum digits of such an integer. `LARGE`: minimum digits of an integer that takes more than its slot in a list. */
+/** Minimum number of its digits. `LARGE`: minimum number of digits of an integer that takes more than its slot in a list. */
 const [LONG, LARGE] = [16, 10];
 /** Maximum digits of an index. */
 const LONGEST_INDEX = 10;
 
 const NOT_A_NUMBER = /^(?:NaN|Infinity)$/;
 
-/**
- * One entry for each enclosing object or list: its number of names. In an object, the bitwise complement of the number is stored, which is
- * negative. `sizes`: the bytes of these names. `hashes`: their hash.
- */
+/** One entry for each enclosing object or list: number of names (in objects the complement, which is negative), their bytes and hash. */
 const counts = new Int32Array(MAX_NESTING + 1);
 const sizes = new Int32Array(MAX_NESTING + 1);
 const hashes = new Int32Array(MAX_NESTING + 1);
@@ -237,10 +223,7 @@ function isEscaped(json: Buffer, quote: number): boolean {
 export const isDigit = (byte = 0): boolean => byte >= ZERO && byte <= NINE;
 const isLetter = (byte = 0): boolean => (byte | SPACE) >= SMALL_A && (byte | SPACE) <= SMALL_Z;
 
-/**
- * Heap size of the characters of a string: one byte each, or two if any character has a code above 255. A `\u` escape is assumed to have
- * one.
- */
+/** Heap size of the characters of a string: one byte each, or two if any has a code above 255 or is written as a `\u` escape. */
 function sizeOf(json: Buffer, start: number, end: number): number {
   let characters = 0;
   let isWide = false;

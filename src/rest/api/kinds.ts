@@ -71,7 +71,7 @@ export const capital = (name: string): string => name.charAt(0).toUpperCase() + 
 
 const P = "{owner}/{project}";
 
-/** The optional endpoints of all kinds of run, such as `jobs`, `createJob`, `bookmarkedJobs`, `archivedJobs`, `archiveJob` and `restoreJob`. */
+/** The optional endpoints of all kinds of run: `createJob`, `jobs`, `bookmarkedJobs`, `archivedJobs`, `archiveJob`, `restoreJob`. */
 const commonOptional = <R>(
   one: string,
   many: string,
@@ -191,10 +191,7 @@ export const runs = {
       bookmark: post(`${J}/{id}/bookmark/`, Nothing),
       unbookmark: del(`${J}/{id}/unbookmark/`, Nothing, { undoes: true }),
     },
-    optional: {
-      ...commonOptional("job", "jobs", records.readJob),
-      ...outputOptional("job", "jobs"),
-    },
+    optional: { ...commonOptional("job", "jobs", records.readJob), ...outputOptional("job", "jobs") },
   },
   build: {
     name: "BuildJob",

@@ -35,10 +35,7 @@ export function listQuery(profile: Profile, request: ListRequest): Query {
   };
 }
 
-/**
- * The keys of rows by which a server sorts a list: the requested key, and the additional dates of the profile. If the profile does not say
- * how the server sorts, dates are assumed.
- */
+/** The keys of rows by which a server sorts a list: the requested key and the profile's additional dates. Dates are the default. */
 export function sortKeys(
   { orders, metricOrders }: Profile,
   { order, metricOrder }: Pick<ListRequest, "order" | "metricOrder">,
@@ -87,10 +84,7 @@ function metricOrderQuery(
   );
 }
 
-/**
- * Maximum length of a filter or name, in characters, because servers limit their URLs. It is also the maximum number of values of a list in
- * a filter.
- */
+/** Maximum length of a filter or name in characters, and maximum number of values of a list in a filter. Servers limit their URLs. */
 export const MAX_QUERY_LENGTH = 2_000;
 
 export function checkLength(
@@ -174,10 +168,7 @@ const OPERATORS = {
   atMost: "<=",
 } as const;
 
-/**
- * Whether a filter can contain a string as it is. The server trims values, splits them at operators of the language, and takes a comparison
- * or negation at the start of a value as an operator.
- */
+/** Whether a filter can contain a string unchanged. The server trims values, and takes some characters in them as operators. */
 const isPlain = (text: string): boolean =>
   text !== "" && text.trim() === text && !/[,|:\p{Cc}\p{Cs}]|\.\.|^[~<>=]/u.test(text);
 
@@ -191,10 +182,7 @@ export function checkText(argument: string, text: string): void {
   if (!isPlain(text)) throw refused(argument, TEXT.expected, text);
 }
 
-/**
- * Matches the start of a number, a list, an object, a quoted string or a word of JSON. Checked first, because trying to parse thousands of
- * strings, each of which throws, would take long.
- */
+/** Matches the start of JSON. It is checked first, because parsing thousands of strings, each of which throws, would take long. */
 const MAY_BE_JSON = /^\s*(?:[-+.\d"[{]|true|false|null|NaN|-?Infinity)/u;
 
 /** The value that the server may take a string for: a number, a boolean, null, a list or an object; undefined if it is only a string. */
@@ -215,9 +203,7 @@ const NUMBER_FIELD = {
   expected: "a finite number",
 };
 
-/**
- * Accepts valid days that the server can convert to any time zone. The server crashes on other days, and does not support a time of day.
- */
+/** Accepts the days that the server can convert to any time zone. The server crashes on others, and supports no time of day. */
 const DAY = {
   isValid: (text: string) =>
     /^(?:19[7-9]\d|2\d{3})-\d\d-\d\d$/.test(text) &&

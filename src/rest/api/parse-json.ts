@@ -2,10 +2,7 @@ import { randomUUID } from "node:crypto";
 import { isDigit, scanJson } from "./json-scan.ts";
 import { isObject, rawJSON } from "./record.ts";
 
-/**
- * Prefix of a string that replaces an integer which a number cannot represent. The prefix is random, so that no other string begins with
- * it.
- */
+/** Prefix of a string that replaces an integer which no number can represent. It is random, so no other string begins with it. */
 const MARK = randomUUID().slice(0, 13);
 
 /**
@@ -27,10 +24,7 @@ export function parseJson(json: Buffer, { replacements, ascii } = scanJson(json)
 /** Removes a byte order mark, which `JSON.parse` rejects. */
 const withoutOrderMark = (text: string): string => (text.startsWith("\uFEFF") ? text.slice(1) : text);
 
-/**
- * Copies JSON with each replacement applied: a string for an integer, null for anything else. Uses one buffer, because there may be a
- * million replacements.
- */
+/** Copies JSON with all replacements (a string for an integer, otherwise null) into one buffer. There may be a million of them. */
 function withReplacements(json: Buffer, replacements: readonly number[]): string {
   const result = Buffer.allocUnsafe(json.length + replacements.length * MARK.length);
   let length = 0;
@@ -63,10 +57,7 @@ const SHORT_COPY_BYTES = 64;
 const QUOTE = Buffer.from('"');
 const NULL = Buffer.from("null");
 
-/**
- * Replaces the strings that stand for integers. Own code, because a reviver would take thirty times as long as parsing, and four times the
- * heap.
- */
+/** Replaces the strings that stand for integers. A reviver would take thirty times as long as parsing, and four times the heap. */
 function unmarked(value: unknown, integerFor: (mark: string) => object): unknown {
   if (typeof value === "string") return value.startsWith(MARK) ? integerFor(value) : value;
   if (Array.isArray(value)) value.forEach((item, index) => void (value[index] = unmarked(item, integerFor)));

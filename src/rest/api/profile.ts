@@ -162,8 +162,8 @@ const RateLimits = z.array(
       .min(1)
       .optional()
       .describe("The endpoints that it counts. Without them: all that no other limit counts."),
-    requests: count.describe("Most requests."),
-    seconds: count.max(3_600).describe("In how many seconds."),
+    requests: count.describe("Maximum number of requests in the period."),
+    seconds: count.max(3_600).describe("The period in seconds."),
   }),
 );
 
@@ -210,7 +210,7 @@ export const WrittenProfile = section({
   extends: z
     .enum(PROFILE_NAMES)
     .optional()
-    .describe("What is not said here is said there. Default: document."),
+    .describe("The profile that defines everything that this file does not define. Default: document."),
   basePath: textOf(/^(?:\/[\w~-][\w.~-]*)*\/?$/, "a path such as /api/v1, without query and fragment")
     .optional()
     .describe("What comes before the path of every endpoint."),
@@ -224,7 +224,7 @@ export const WrittenProfile = section({
   endpoints: Endpoints.optional().describe(
     "Endpoints that are spelled differently, as method and path, or that the server does not have: null.",
   ),
-  paging: Paging.optional().describe("How the next page of a list is asked for."),
+  paging: Paging.optional().describe("How the next page of a list is requested."),
   orders: Orders.partial().optional().describe("How lists of runs are ordered."),
   metricOrders: MetricOrders.partial()
     .optional()
@@ -232,7 +232,7 @@ export const WrittenProfile = section({
   filters: Filters.partial().optional().describe("How lists of runs are filtered."),
   omittedInLists: OmittedInLists.partial()
     .optional()
-    .describe("Keys of a run that items of lists lack. They are loaded when they are asked for."),
+    .describe("Keys of a run that items of lists lack. They are loaded when they are needed."),
   omitted: Omitted.partial()
     .optional()
     .describe("Keys that no record of a kind has. They are null, without a request."),
@@ -252,10 +252,7 @@ export const WrittenProfile = section({
 });
 export type WrittenProfile = z.input<typeof WrittenProfile>;
 
-/**
- * The number of levels at which a section is merged with the inherited one. By default 1, so its own keys are merged. At 0 the section
- * replaces the inherited one.
- */
+/** The number of levels at which a section is merged with the inherited one; by default 1. With 0 it replaces the inherited one. */
 const DEPTHS: { readonly [Name in keyof Profile]?: number } = { endpoints: 2, inputs: 2, paging: 0 };
 
 export const extend = (base: Profile, written: z.output<typeof WrittenProfile>): Profile =>

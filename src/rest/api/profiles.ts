@@ -58,7 +58,7 @@ const polyaxon02: WrittenProfile = {
     ),
   },
   paging: { by: "offset", parameter: "offset", size: "limit" },
-  // The server leaves open how runs with equal values are sorted, so their pages overlap. A second date sorts them.
+  // The server may return runs with equal values in any order, so pages would overlap. A second date makes equal values rare.
   orders: {
     DEFAULT: { sort: "-updated_at,-created_at" },
     UPDATED_DESC: { sort: "-updated_at,-created_at" },
@@ -130,10 +130,7 @@ const demo: WrittenProfile = {
   timeZone: "UTC",
   rateLimits: [],
   endpoints: {
-    job: {
-      resume: spellingOf(runs.job.endpoints.resume),
-      copy: spellingOf(runs.job.endpoints.copy),
-    },
+    job: { resume: spellingOf(runs.job.endpoints.resume), copy: spellingOf(runs.job.endpoints.copy) },
   },
 };
 

@@ -16,10 +16,7 @@ import {
   valueAt,
 } from "./record.ts";
 
-/**
- * Reads the response of an endpoint: `json` as records, `text` and `bytes` as streams. `nothing` ignores the body, for endpoints that the
- * service's document marks with ∅.
- */
+/** Reads a response: `json` as records, `text` and `bytes` as streams. `nothing` ignores it, if the document marks the endpoint with ∅. */
 export type Reader<Answer> = JsonReader<Answer> | { readonly form: "text" | "bytes" | "nothing" };
 
 interface JsonReader<out Answer> {
@@ -44,10 +41,7 @@ export const json = <Answer>(read: RecordDecoder<Answer>): Reader<Answer> => ({
   },
 });
 
-/**
- * Creates a reader of JSON responses with a long list under a key. `table` accepts any records there. The records are read one by one, so
- * that other tasks can run in between.
- */
+/** Creates a reader of JSON with a long list under a key, whose records are read one by one, so that other tasks can run in between. */
 export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys> & string, Item>(
   table: Keys,
   key: Key,
@@ -59,7 +53,6 @@ export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys
   const mayBeNull = typeof check !== "function" || check(null);
   return {
     form: "json",
-    /** Yields regularly. */
     *steps(body) {
       const { answer, mismatches } = decode(read, body);
       const list: unknown = answer[key];
@@ -127,10 +120,7 @@ export const bookmarksOf = <Item>(read: RecordDecoder<Item>) =>
 
 const LONG_INTEGER_TEXT = /^-?\d{16,}$/;
 
-/**
- * Creates an integer from its digits: a number if a number can represent it, otherwise raw JSON. Before Node.js 21, which introduced raw
- * JSON, a string with the digits.
- */
+/** Creates an integer: a number, or raw JSON if a number cannot represent it (before Node.js 21 a string with the digits). */
 export const integerOf = (digits: string): unknown =>
   Number.isSafeInteger(Number(digits)) ? Number(digits) : (rawJSON?.(digits) ?? digits);
 

@@ -8,7 +8,7 @@ import { GatewayError, ResponseTooLargeError } from "../../errors.ts";
 /** Whether a value has the documented type of its key. */
 export interface Check<Value> {
   (value: unknown): value is Value;
-  /** A JavaScript type whose values all pass. For such values the check need not be called. */
+  /** A JavaScript type whose values all pass, so that the check need not be called for them. */
   readonly passes?: Typeof;
 }
 
@@ -72,7 +72,7 @@ export const textOrObject = (
 /** Maximum length of a list of records. */
 export const MAX_RECORDS = 100_000;
 
-/** Whether a value is a list of such items. Throws `ResponseTooLargeError` if the list exceeds the maximum length. */
+/** Whether a value is a list whose items all pass a check. Throws `ResponseTooLargeError` if the list exceeds the maximum length. */
 function isListOf(isItem: (item: unknown) => boolean, value: unknown): value is readonly unknown[] {
   if (!Array.isArray(value)) return false;
   if (value.length > MAX_RECORDS) throw new ResponseTooLargeError(MAX_RECORDS, "items");
@@ -273,7 +273,7 @@ function fit(fields: readonly Field[], value: unknown): boolean {
 /** Maximum keys of a record that is used as received. Records of known servers have a few dozen. */
 const MAX_SCANNED_KEYS = 1_000;
 
-/** Whether a record has too many keys to be used as received: fields that add a key copy the record. */
+/** Whether a record has too many keys to be used as received. Fields that add a key would copy all of them. */
 function isWide(value: unknown): boolean {
   let keys = 0;
   for (const _ in value as object) if (++keys > MAX_SCANNED_KEYS) return true;

@@ -217,13 +217,7 @@ const ProjectKeys = {
 export type ProjectRecord = RecordOf<typeof ProjectKeys>;
 
 /** The code that an experiment ran, as sent by an optional endpoint. For an experiment without code, the service sends empty strings. */
-const CodeReferenceKeys = {
-  branch: text,
-  commit: text,
-  head: text,
-  is_dirty: flag,
-  git_url: text,
-};
+const CodeReferenceKeys = { branch: text, commit: text, head: text, is_dirty: flag, git_url: text };
 export type CodeReferenceRecord = RecordOf<typeof CodeReferenceKeys>;
 
 const OutputFolderKeys = { dirs: texts, files };
@@ -236,7 +230,7 @@ const NodeKeys = {
   name: requiredText,
   hostname: text,
   role: text,
-  /** Bytes; above 32 bits. */
+  /** In bytes, which need more than 32 bits. */
   memory: number,
   cpu: number,
   n_gpus: integer,

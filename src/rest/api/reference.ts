@@ -9,11 +9,7 @@ export interface Spelling {
 }
 
 /** A type alias, because interfaces are not assignable to records of strings. */
-export type RunAddress = {
-  readonly owner: string;
-  readonly project: string;
-  readonly id: string;
-};
+export type RunAddress = { readonly owner: string; readonly project: string; readonly id: string };
 
 /** Maximum length of a reference, in characters. */
 export const MAX_REFERENCE_LENGTH = 1_000;

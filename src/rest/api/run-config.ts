@@ -8,7 +8,7 @@ import { integerOf } from "./reader.ts";
 
 const require = createRequire(import.meta.url);
 
-/** Loads the YAML library, on first use only: most servers send objects, and most profiles are built in. */
+/** Loads the YAML library on first use. Few gateways need it, because most servers send objects and most profiles are built in. */
 export const yaml = () => require("yaml") as typeof Yaml;
 
 /** A computation in steps. A step may yield the memory that it uses, in the unit of the gateway's memory budget. */
@@ -34,7 +34,7 @@ class WrittenConfig {
 /** The configuration of a run: an object as received, or a string. */
 export type RunConfig = ByName | WrittenConfig;
 
-/** Safe: `configOf` converts strings. */
+/** Safe: the readers of runs convert strings by `configOf`. */
 export const runConfig = textOrObject as Check<RunConfig | null | undefined>;
 
 /** The value that newer servers send under `content`: a string of YAML or JSON, or an object. */
@@ -56,9 +56,7 @@ export function openConfig(
   return config instanceof WrittenConfig ? runCooperatively(config.open()) : config;
 }
 
-/**
- * Maximum length of a configuration, in characters. Known configurations have up to 10,000. Parsing takes 1 to 7 ms per 1,000 characters.
- */
+/** Maximum length of a configuration, in characters. Known ones have up to 10,000. Parsing 1,000 characters takes 1 to 7 ms. */
 export const MAX_TEXT_LENGTH = 16_384;
 
 /** Parses the string. If it is invalid, returns a description of the expected format. */
@@ -97,10 +95,7 @@ export function* parseYaml(content: string) {
 /** Memory of the tokens and nodes per character of YAML, in the unit of the memory budget. Flow lists of digits use the most. */
 const BYTES_PER_CHARACTER = 100;
 
-/**
- * Matches characters that PyYAML does not accept, and those that end a line for PyYAML but not for this parser: a comment, for example, would
- * be shorter for PyYAML.
- */
+/** Matches characters that PyYAML rejects, or that end a line only for PyYAML, so that a comment, for example, ends earlier. */
 const MISREAD_BY_PYYAML =
   /[^\t\n\r\u0020-\u007e\u00a0-\u2027\u202a-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|\r(?!\n)/u;
 
@@ -211,10 +206,7 @@ function* rootOf(content: string): Steps<{ readonly root: unknown; readonly tabA
   return { root: document.contents, tabAt };
 }
 
-/**
- * The error of invalid YAML at an offset, with the code of the library, such as `BAD_INDENT`. The message does not quote the YAML, which may
- * contain secrets.
- */
+/** The error of invalid YAML, with the code of the library: `BAD_INDENT`. The YAML is not quoted, because it may contain secrets. */
 function invalidAt(content: string, offset: number, code: string | null = null): SyntaxError {
   const reason = code === null ? "" : ` (${code})`;
   return new SyntaxError(`expected YAML, got a syntax error at ${positionIn(content, offset)}${reason}`);
@@ -225,10 +217,7 @@ function positionIn(content: string, offset: number): string {
   return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
 }
 
-/**
- * Maximum number of values plus characters of strings in a configuration, with every alias expanded. Typical configurations have less than
- * a hundredth of that.
- */
+/** Maximum number of values plus characters of strings, with every alias expanded. Typical configurations have a hundredth of it. */
 const MAX_SIZE = 100_000;
 
 /**
@@ -264,10 +253,7 @@ function resolve(root: unknown, content: string): unknown {
     return value;
   };
 
-  /**
-   * The object's own keys take precedence over merged keys. In a list of merged objects, the first takes precedence. Of several merge keys,
-   * the last does.
-   */
+  /** Own keys take precedence over merged keys. The first object of a merged list takes precedence, and so does the last merge key. */
   const objectOf = (map: Yaml.YAMLMap): ByName => {
     const own: [string, unknown][] = [];
     const merged: [string, unknown][] = [];
@@ -312,8 +298,8 @@ const TABS_ALLOWED = /^[#"']/;
 const MARKERS = new Set(["\u0002", "\u0018", "\u001f"]);
 
 /**
- * Tokenizes YAML in steps and throws on the first error. `tabAt` is the offset of the first tab where PyYAML accepts none. Own code instead
- * of the library's `parse`, which recurses to any depth: compiling a regular expression at the end of the stack crashes the process.
+ * Tokenizes YAML in steps; throws on the first error. The library's `parse` recurses to any depth, which can crash the process. `tabAt` is the
+ * offset of the first tab where PyYAML accepts none.
  */
 function* tokensOf(
   content: string,

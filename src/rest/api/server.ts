@@ -31,30 +31,23 @@ export function resolveProfile(profile: Profile) {
     supported: <Endpoint extends AnyEndpoint>(endpoint: Endpoint): Endpoint => {
       const own = overrides.get(endpoint);
       if (!own) throw notOffered(spellingOf(endpoint), endpoint.capability);
-      // Safe, as above.
+      // Safe: an override changes only method and path.
       return own as Endpoint;
     },
     /** Whether the server never sends a key in records of a kind. */
     omits: (record: string, key: PropertyKey) => omitted[record]?.includes(key) ?? false,
     capabilities: capabilitiesOf(profile, has),
-    /**
-     * The query parameters of a list of runs. Throws `GatewayError` if this server lacks one of them, and `InputError` if a filter is too
-     * long or contains conditions that this server cannot express.
-     */
+    /** The query parameters of a list of runs. Throws `GatewayError` if the server lacks one, and `InputError` for an invalid filter. */
     listQuery: (request: ListRequest) => listQuery(profile, request),
     sortKeys: (request: Pick<ListRequest, "order" | "metricOrder">) => sortKeys(profile, request),
-    /**
-     * Creates the body of a command, with each given value at this server's path. Ignores undefined values. Throws `GatewayError` if the
-     * server does not accept a value.
-     */
+    /** Creates the body of a command from the given values except undefined. Throws `GatewayError` if the server does not accept one. */
     bodyOf: (command: Exclude<keyof Profile["inputs"], "createBuild">, given: Revision): Revision =>
       Object.entries(given).reduce<Revision>((body, [name, value]) => {
         if (value === undefined) return body;
         const paths: Readonly<Record<string, string | null>> = profile.inputs[command];
         const path = paths[name];
         if (path) return withValue(body, path.split("."), value);
-        const capability = `${command}_${name}`.replaceAll(/[A-Z]/g, "_$&").toUpperCase();
-        throw notOffered(`\`${name}\` as input`, capability);
+        throw notOffered(`\`${name}\` as input`, inputCapability(command, name));
       }, {}),
     /** This server's rate limit for each endpoint. Endpoints that the server counts together share one object. */
     limits: limitsOf(profile, overrides),
@@ -65,23 +58,18 @@ export function resolveProfile(profile: Profile) {
 
 type Has = (endpoint: AnyEndpoint) => boolean;
 
-/** The requirements of some capabilities. Any other capability requires all endpoints that belong to it. */
+/** The requirements of some capabilities. Any other capability requires an accepted input, or all endpoints that belong to it. */
 const NEEDS: { readonly [Name in Capability]?: (profile: Profile, has: Has) => boolean } = {
   FILTERS: ({ filters }) => filters.language !== null,
   METRIC_ORDERS: ({ metricOrders: { ASC, DESC } }) => ASC !== null && DESC !== null,
   OFFSETS: ({ paging }) => paging.by === "offset",
   // A server that lists projects can provide their records as well.
   PROJECT_RECORDS: (_, has) => has(project.optional.read) || has(project.optional.list),
-  UPDATE_NAME: ({ inputs }) => inputs.update.name !== null,
-  UPDATE_TAGS: ({ inputs }) => inputs.update.tags !== null,
-  UPDATE_README: ({ inputs }) => inputs.update.readme !== null,
-  RESTART_DESCRIPTION: ({ inputs }) => inputs.restart.description !== null,
-  RESTART_PARAMETERS: ({ inputs }) => inputs.restart.parameters !== null,
-  CREATE_EXPERIMENT_GROUP: ({ inputs }) => inputs.createExperiment.group !== null,
-  CREATE_GROUP_EXPERIMENTS: ({ inputs }) => inputs.createGroup.experiments !== null,
-  CREATE_JOB_TAGS: ({ inputs }) => inputs.createJob.tags !== null,
-  RESTART_UPDATE_CODE: ({ inputs }) => inputs.restart.updateCode !== null,
 };
+
+/** The capability that a server has if it accepts an input of a command: `UPDATE_NAME`. */
+const inputCapability = (command: string, name: string): string =>
+  `${command}_${name}`.replaceAll(/[A-Z]/g, "_$&").toUpperCase();
 
 function capabilitiesOf(profile: Profile, has: Has): Capability[] {
   const hasAll = (name: Capability): boolean => {
@@ -90,9 +78,14 @@ function capabilitiesOf(profile: Profile, has: Has): Capability[] {
       .filter(({ capability }) => capability === name);
     return all.length > 0 && all.every(has);
   };
+  const accepted = new Set(
+    Object.entries(profile.inputs).flatMap(([command, paths]) =>
+      Object.entries(paths).flatMap(([name, path]) => (path === null ? [] : inputCapability(command, name))),
+    ),
+  );
   // Safe: these are the keys of the table.
   return (Object.keys(CAPABILITIES) as Capability[]).filter(
-    (name) => NEEDS[name]?.(profile, has) ?? hasAll(name),
+    (name) => NEEDS[name]?.(profile, has) ?? (accepted.has(name) || hasAll(name)),
   );
 }
 

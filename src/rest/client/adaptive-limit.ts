@@ -6,7 +6,7 @@ export const MIN_LIMIT = 8;
 /** A request counts as sent without load if at most this many requests were in flight, including itself. */
 const UNLOADED = 4;
 
-/** A mean latency is high above 1.5 times the latency without load plus 100 ms. */
+/** A mean latency above 1.5 times the latency without load plus 100 ms is high. */
 const TOLERANCE = 1.5;
 const SLACK_MS = 100;
 
@@ -20,29 +20,23 @@ const OUTAGE_MS = 1_000;
 const AFTER_HIGH_LATENCY = 0.8;
 const AFTER_FAILURE = 0.5;
 
-export interface AdaptiveLimitSettings {
-  /** The limit at the start. */
-  readonly initial: number;
-  readonly max: number;
-}
-
-/** The latencies of one endpoint, in milliseconds. */
+/** Moving averages of the latencies of one endpoint, in milliseconds, and the number of latencies. */
 interface Latency {
   mean: number;
   unloaded: number;
   count: number;
 }
 
-/** An observed request. Times are in milliseconds by one clock. */
+/** A request that has ended. Times are in milliseconds by the same clock. */
 export interface Observation {
-  /** Identifies the endpoint: endpoints differ in their latency. */
+  /** Each endpoint has averages of its own, because latencies of endpoints differ. */
   readonly endpoint: object;
   readonly sentAt: number;
   readonly ms: number;
   readonly health: UpstreamHealth;
   /** Requests in flight when it was sent, including itself. */
   readonly inFlight: number;
-  /** Whether the limit, not the demand, determined the number of requests. */
+  /** Whether the limit, and not the demand, determined the number of requests. */
   readonly isLimiting: boolean;
 }
 
@@ -58,13 +52,14 @@ export class AdaptiveLimit {
   #limit: number;
   /** Whether no sign of overload has been seen yet. */
   #isStarting = true;
-  /** When the limit was last reduced. Requests that were sent before say nothing about the current limit. */
+  /** When the limit was last reduced. Requests that were sent earlier do not reduce it again. */
   #reducedAt = Number.NEGATIVE_INFINITY;
   readonly #latencies = new Map<object, Latency>();
   /** The time of the last success. */
   #succeededAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ initial, max }: AdaptiveLimitSettings) {
+  /** `initial`: the limit at the start. */
+  constructor({ initial, max }: { readonly initial: number; readonly max: number }) {
     this.#max = max;
     this.#min = Math.min(MIN_LIMIT, max);
     this.#limit = Math.min(initial, max);
@@ -86,12 +81,12 @@ export class AdaptiveLimit {
     const isUnloaded = inFlight <= UNLOADED || this.value === this.#min;
     const latency = this.#latencies.get(endpoint);
     if (!latency) {
-      // A latency means nothing until the endpoint's latency without load is known.
+      // Latencies are ignored until the endpoint's latency without load is known.
       if (isUnloaded) this.#latencies.set(endpoint, { mean: ms, unloaded: ms, count: 1 });
       return;
     }
     const high = latency.unloaded * TOLERANCE + SLACK_MS;
-    // A single outlier must not look like a trend.
+    // An outlier is capped, so that a single one raises the mean only slightly.
     const counted = Math.min(ms, 2 * high);
     const first = 1 / ++latency.count;
     latency.mean += (counted - latency.mean) * Math.max(WEIGHT, first);

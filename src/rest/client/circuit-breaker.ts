@@ -1,22 +1,19 @@
 import { type UpstreamHealth, GatewayError } from "../../errors.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
-/**
- * The circuit opens when half of at least 20 requests within 10 seconds fail. While it is open, the upstream service is probed at most
- * every 5 seconds.
- */
+/** The circuit opens when half of at least 20 requests within 10 seconds fail. Then the service is probed at most every 5 seconds. */
 const MIN_REQUESTS = 20;
 const FAILURE_RATE = 0.5;
 const PAUSE_MS = 5_000;
 
-/** The window moves by half of its length. Each half remembers at most 100 callers, routes and paths. */
+/** The window moves by half of its length. Each half holds at most 100 callers, 100 routes and 100 paths. */
 const HALF_MS = 5_000;
 const MAX_ORIGINS = 100;
 
 /**
- * While some requests succeed, the circuit opens only if half of the callers fail, half of the routes and half of the paths, and at least
- * five of each. Envoy's outlier detection also requires five hosts. If fewer fail, they are the cause: a record that breaks its server, or
- * a dead endpoint.
+ * While some requests succeed, the circuit opens only if at least five callers, five routes and five paths fail, and at least half of
+ * each. Envoy's outlier detection also requires five hosts. If fewer fail, the cause is not the whole service, but for example a dead
+ * endpoint or a record that crashes its handler.
  */
 const MIN_FAILING = 5;
 
@@ -34,19 +31,12 @@ export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 interface CircuitBreakerSettings {
   /** Milliseconds since any fixed point. Never decreases. */
   readonly now: () => number;
-  /**
-   * Probes the service, and resolves with whether it is up. Takes less than `PAUSE_MS`. `isFirst`: only a few callers have failed so far,
-   * and the waiting call may belong to one of them.
-   */
+  /** Resolves with whether the service is up, within `PAUSE_MS`. `isFirst`: so far few callers, perhaps only this one, have failed. */
   readonly probe: (call: UpstreamCall, isFirst: boolean) => Promise<boolean>;
 }
 
-/** `latest`: for each caller, each route and each path, whether its latest request failed. */
-const openHalf = () => ({
-  requests: 0,
-  failures: 0,
-  latest: ORIGINS.map(() => new Map<string, boolean>()),
-});
+/** Opens half of a window. `latest`: for each caller, each route and each path, whether its latest request failed. */
+const openHalf = () => ({ requests: 0, failures: 0, latest: ORIGINS.map(() => new Map<string, boolean>()) });
 
 /**
  * Creates the circuit breaker of the service. Own code, because cockatiel counts a disconnected caller as a success, probes with a caller's
@@ -82,7 +72,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
   };
 
   const probeFor = async (call: UpstreamCall): Promise<void> => {
-    // The pause starts together with the probe, so waiting in vain for a response does not extend it.
+    // The pause starts together with the probe, so a probe without a response does not extend the pause.
     const nextProbeAt = now() + PAUSE_MS;
     const isFirst = isSuspected;
     isSuspected = false;
@@ -119,7 +109,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
     leave: (begun: number, origin: readonly string[], shown: UpstreamHealth): void => {
       if (shown === "unknown" || probeAt !== null) return;
       const hasFailed = shown === "down";
-      // A success shows that the service is up, however long ago the request was sent.
+      // Only failures of earlier generations are ignored. A success shows that the service is up, however long ago the request was sent.
       if (hasFailed && begun !== generation) return;
       count(origin, hasFailed);
       if (!hasFailed) return;

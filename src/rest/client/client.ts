@@ -25,16 +25,13 @@ export interface ClientSettings
     ReadSettings,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   readonly clock: Clock;
-  /** Is charged for the bytes of responses as they arrive, and for the bytes that decompression adds. */
+  /** The budget to which the bytes of responses are charged as they arrive, and the bytes that decompression adds. */
   readonly memoryBudget: MemoryBudget;
   readonly callers: CallerRegistry;
   readonly retries: number;
 }
 
-/**
- * Reads part of a stream, and returns it with its length in bytes. Destroys the stream unless the returned part still needs it. Charges the
- * buffered bytes to `account`.
- */
+/** Reads part of a stream; returns it with its length in bytes. Destroys the stream unless the part needs it. Charges `account`. */
 export type ReadChunk<Chunk> = (
   response: StreamedResponse,
   account: MemoryAccount,
@@ -54,7 +51,7 @@ export function createClient(settings: ClientSettings) {
   const transport = createTransport(wireSettings);
   const clock = new UpstreamClock();
 
-  /** Reads a whole response. Uses callbacks, because a second promise would cost as much as everything else here. */
+  /** Reads a whole response. Uses callbacks, because a second promise would take as much time as the rest of this function. */
   const bufferResponse: ResponseConsumer<unknown> = (call, wire, stats) =>
     new Promise((resolve, reject) => {
       transport.send(wire, call.consumer, (failure, response) => {
@@ -111,7 +108,7 @@ export function createClient(settings: ClientSettings) {
       }),
     /** Sends a command. */
     command: <Answer>(call: UpstreamCall<Answer>): Promise<Answer> =>
-      // Safe: the reader of the endpoint reads its responses.
+      // Safe: the reader of the endpoint returns an `Answer`.
       send(pipeline, call, bufferResponse as ResponseConsumer<Answer>),
     /** Opens a download. */
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {

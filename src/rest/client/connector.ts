@@ -12,10 +12,7 @@ export interface ConnectorSettings {
   readonly tls: Readonly<Record<"ca" | "cert" | "key", string | undefined>>;
 }
 
-/**
- * Creates the connector. Own code instead of undici's `ProxyAgent`, because whole responses are read with undici and streams with
- * `node:http`, and both need the same proxy and certificates.
- */
+/** Creates the connector that whole responses (undici) and streams (`node:http`) share. undici's `ProxyAgent` would serve only undici. */
 export function createConnector({ connectTimeoutMs, proxy, tls }: ConnectorSettings): Connector {
   const given = Object.fromEntries(Object.entries(tls).filter(([, pem]) => pem !== undefined));
   const connect = buildConnector({ ...given, timeout: connectTimeoutMs });
@@ -35,7 +32,7 @@ export const targetOf = ({ host, hostname, port, protocol }: URL): buildConnecto
   protocol,
 });
 
-/** A proxy did not open a tunnel. Its `code` is `PROXY_` with the HTTP status or the connection error appended: `PROXY_ECONNREFUSED`. */
+/** The error of a proxy that opened no tunnel. `code`: `PROXY_` with the HTTP status or the connection error: `PROXY_ECONNREFUSED`. */
 class ProxyError extends Error {
   readonly code: string;
 

@@ -10,14 +10,11 @@ interface ErrorResponse extends ResponseHead {
   /** The path of the request with its parameters filled in, and its query. */
   readonly path: string;
   readonly text: string;
-  /** The caller's token, a password. Messages that contain one are not exposed. */
+  /** Strings such as the token of the caller or a password. Messages that contain one are not exposed. */
   readonly secrets: readonly (string | null | undefined)[];
 }
 
-/**
- * Maps a response with status 300 or above to an error for callers. The service's document describes no such responses, so the gateway
- * defines the mapping.
- */
+/** Maps a response with status 300 or above, which the service's document does not describe, to an error for callers. */
 export function mapErrorResponse(
   { request: { endpoint, path, token, secret }, requester: { scope } }: UpstreamCall,
   head: ResponseHead,
@@ -40,7 +37,7 @@ export function mapErrorResponse(
 /**
  * Whether a command may have taken effect although its response is an error. A 5xx or a 408 may come from a proxy that had already
  * forwarded the command. Envoy and Heroku, for example, send 503 if the upstream connection breaks. 302 and 303 redirect to a result. 304
- * says nothing about the command.
+ * leaves it open whether the command took effect.
  */
 const mayHaveBeenDone = ({ status }: ErrorResponse): boolean =>
   status >= 500 || status === 408 || status === 302 || status === 303 || status === 304;
@@ -84,10 +81,7 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
 
 const isParameter = (part: string): boolean => part.includes("{");
 
-/**
- * Names the missing resource by its unique name, `ada.mnist.jobs.3`, or by its argument, `username ada`. Exposes only strings that the
- * caller sent.
- */
+/** Names the missing resource (`ada.mnist.jobs.3`) or its argument (`username ada`). Exposes only strings that the caller sent. */
 function notFound(template: string, filled: string): string {
   const [path = "", query] = filled.split("?");
   const parts = template.split("/");
@@ -134,10 +128,7 @@ const MAX_MESSAGE_LENGTH = 300;
 const MAX_SENTENCES = 100;
 const MAX_SENTENCE_LEVELS = 8;
 
-/**
- * Extracts the service's message from any of its formats: `{"detail": "…"}`, `{"field": ["…"]}` (also nested), `{"non_field_errors": […]}`,
- * a list, a string. Returns an empty string if the body is not JSON.
- */
+/** Extracts the service's message: `{"detail": "…"}`, `{"field": ["…"]}` (also nested), a list, a string. Empty if there is no JSON. */
 function upstreamMessage(response: ErrorResponse): string {
   if (isHtmlError(response)) return "";
   const body = tryTo(() => parseJson(Buffer.from(response.text)));
@@ -145,7 +136,7 @@ function upstreamMessage(response: ErrorResponse): string {
   let count = 0;
   for (const sentence of sentences(body, [])) {
     message += message === "" ? sentence : ` ${sentence}`;
-    // Paths repeat, so 60 kB of JSON can expand to a gigabyte.
+    // Each sentence begins with its path, so 60 kB of JSON can expand to a gigabyte.
     if (message.length > MAX_MESSAGE_LENGTH || ++count === MAX_SENTENCES) break;
   }
   return message;

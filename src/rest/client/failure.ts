@@ -16,10 +16,7 @@ import { TimeoutError, TransportError } from "./transport.ts";
 const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
 /** Matches codes of zlib, brotli and the HTTP parser, and of a failed assertion in undici, for example on status 000. */
 const DECODING = /^(?:Z_|HPE_|ERR_(?:_|BROTLI|ZLIB|ASSERTION))/;
-/**
- * Matches codes of the operating system, undici, TLS, certificates, a proxy and prematurely closed streams. Bugs of the gateway have no
- * such code.
- */
+/** Matches codes of the operating system, undici, TLS, a proxy and prematurely closed streams. Bugs of the gateway have none. */
 const CONNECTION = /^(?!ERR_(?!STREAM|SSL|TLS))[A-Z]/;
 /** Matches codes which mean that the gateway itself lacks file descriptors, ports or memory. */
 const LOCAL = /^(?:PROXY_)?(?:EMFILE|ENFILE|ENOMEM|ENOBUFS|EADDRNOTAVAIL)$/;
@@ -57,7 +54,7 @@ export function mapTransportError(
   error: unknown,
   status: number | null = null,
 ): Error {
-  // The error lacks the request because the reader that threw it does not know the request.
+  // The reader that threw the error could not name the request, so the request is added here.
   const isUnread = isGatewayError(error, "UPSTREAM_BAD_RESPONSE") && !error.details.upstream;
   if (error instanceof CancelledError || (error instanceof GatewayError && !isUnread)) return error;
   const wasSent = isSent(error);
@@ -81,7 +78,7 @@ export function mapTransportError(
   );
 }
 
-/** The error of a request whose consumers have all left. A command that was not sent cannot have been executed. */
+/** The error of a request whose consumers have all disconnected or reached their deadline. `wasSent`: whether it may have arrived. */
 export function endedError(
   { method, path }: EndpointName,
   lifetime: Pick<Lifetime, "ended">,
@@ -97,7 +94,7 @@ export function endedError(
   );
 }
 
-/** The error of a request that the service would not accept in time. It was not sent. */
+/** The error of a request that was not sent, because the rate limit allows it only in `waitMs` milliseconds. */
 export function throttledError({ method, path }: EndpointName, waitMs: number): Error {
   const retryAfterSeconds = Math.min(Math.max(1, Math.ceil(waitMs / 1000)), MAX_RETRY_AFTER_SECONDS);
   return new DeadlineError("RATE_LIMITED", THROTTLED, {
@@ -106,10 +103,7 @@ export function throttledError({ method, path }: EndpointName, waitMs: number): 
   });
 }
 
-/**
- * The error of a command that is not sent because an earlier command of the same operation timed out. The server would process it only
- * after that one.
- */
+/** The error of a command that is not sent because the server would process it only after an earlier command that timed out. */
 export const timedOutBeforeError = ({ method, path }: EndpointName): Error =>
   new DeadlineError(
     "UPSTREAM_TIMEOUT",

@@ -62,7 +62,7 @@ export async function sendAdmitted<Result>(
       return await attempt(pipeline, call, consume);
     } catch (error) {
       failure = error;
-      // Subscriptions poll again in any case.
+      // Reads of subscriptions are not retried, because subscriptions poll again in any case.
       pauseMs = isRead && !requester.isBackground ? retries.pauseAfter(error, attempts, lifetime) : null;
       if (pauseMs === null) {
         requester.isThrottled ||= error instanceof GatewayError && error.details.upstream?.status === 429;

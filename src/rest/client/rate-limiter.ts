@@ -10,10 +10,10 @@ const BURST_SHARE = 0.75;
 /** The share of the rate limit that subscriptions must leave to other operations. */
 const OPERATION_SHARE = 0.25;
 
-/** While reads of operations and of subscriptions wait, this many of operations precede each one of a subscription. */
+/** Number of reads of operations that precede each read of a subscription, while both wait. */
 const OPERATIONS_PER_POLL = 3;
 
-/** Margin below the limit of the upstream service. The service counts requests on arrival, and also counts requests of other clients. */
+/** Margin below the limit of the upstream service, which counts requests on arrival, including those of other clients with the token. */
 const MARGIN_SHARE = 0.05;
 const MARGIN_MS = 500;
 
@@ -23,21 +23,8 @@ const RECOVERED = 64;
 /** The outcome of an admitted request. A number means that it was rejected with 429 and may be retried after this many milliseconds. */
 export type RateLimitOutcome = "unsent" | "allowed" | number;
 
-/**
- * The reads of one token that count against one rate limit, as two queues within the fair queue of their caller: one for operations, one
- * for subscriptions. Each is blocked while the rate limit allows it no read.
- */
-export class RateLimitedQueue {
-  readonly callerQueue: FairQueue<QueuedCall>;
-  readonly operations: FairQueue<QueuedCall>;
-  readonly polls: FairQueue<QueuedCall>;
-
-  constructor(callerQueue: FairQueue<QueuedCall>) {
-    this.callerQueue = callerQueue;
-    this.operations = new FairQueue(callerQueue, { cost: 1 });
-    this.polls = new FairQueue(callerQueue, { cost: OPERATIONS_PER_POLL });
-  }
-}
+/** The reads of a token that count against a rate limit: two queues within its caller's queue, blocked while no read is allowed. */
+type RateLimitedQueues = Readonly<Record<"callerQueue" | "operations" | "polls", FairQueue<QueuedCall>>>;
 
 /**
  * Client-side rate limiter of one token, for endpoints that the upstream service counts together. It blocks the queues of reads until the
@@ -46,15 +33,12 @@ export class RateLimitedQueue {
  */
 export class RateLimiter {
   /** The queues that the limiter blocks. A caller that becomes verified gets new queues. */
-  readonly #queues: RateLimitedQueue[] = [];
+  readonly #queues: RateLimitedQueues[] = [];
   /** Whether any of the queues is blocked. */
   #isBlocking = false;
-  /**
-   * Operations that had a read rejected because the limit would allow it only after the deadline. Further reads that would wait fail at
-   * once.
-   */
+  /** Operations of which a read was rejected because it could not meet its deadline. Their further reads fail instead of waiting. */
   readonly #late = new WeakSet<Requester>();
-  /** One error for all late reads of an operation, because it may have thousands. */
+  /** The error that all late reads of an operation share, because there may be thousands. */
   readonly #errors = new WeakMap<Requester, Error>();
   readonly #clock: Clock;
   readonly #limit: RateLimit | null;
@@ -84,12 +68,17 @@ export class RateLimiter {
   }
 
   /** The queues of this limiter within the fair queue of a caller. */
-  queueIn(callerQueue: FairQueue<QueuedCall>): RateLimitedQueue {
+  queueIn(callerQueue: FairQueue<QueuedCall>): RateLimitedQueues {
     const existing = this.#queues.find((each) => each.callerQueue === callerQueue);
     if (existing) return existing;
-    const queue = new RateLimitedQueue(callerQueue);
-    this.#queues.push(queue);
-    return queue;
+    const operations = new FairQueue(callerQueue, { cost: 1 });
+    const queues = {
+      callerQueue,
+      operations,
+      polls: new FairQueue(callerQueue, { cost: OPERATIONS_PER_POLL }),
+    };
+    this.#queues.push(queues);
+    return queues;
   }
 
   /** Throws `RATE_LIMITED` if a read would be allowed only after its deadline. */
@@ -163,10 +152,7 @@ export class RateLimiter {
     return ms;
   }
 
-  /**
-   * The error for late reads of a requester, by default the one that sends the call. An operation has one error for all its late reads, a
-   * subscription one per read.
-   */
+  /** The error for late reads of a requester. All late reads of an operation share one error, unlike those of a subscription. */
   lateFor({ request, requester: sender }: UpstreamCall, requester = sender): Error {
     const { isBackground } = requester;
     const error = this.#errors.get(requester) ?? throttledError(request.endpoint, this.waitMs(isBackground));
@@ -174,10 +160,7 @@ export class RateLimiter {
     return error;
   }
 
-  /**
-   * How long a new read would wait behind the waiting ones, in milliseconds. `isBackground`: the read belongs to a subscription, so reads
-   * of operations precede it.
-   */
+  /** How long a new read would wait behind the others, in milliseconds. `isBackground`: it belongs to a subscription. */
   waitMs(isBackground: boolean): number {
     const operations = this.#waiting("operations");
     const polls = this.#waiting("polls");

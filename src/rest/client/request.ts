@@ -11,7 +11,7 @@ export interface UpstreamRequest<Answer> {
   readonly body?: string | null;
   /** A string that error messages must not contain, in addition to the caller's token. */
   readonly secret?: string | null;
-  /** The token to send; null for none. Defaults to the caller's. */
+  /** The token to send; null for none. By default the token of the caller. */
   readonly token?: string | null;
   /** The entry for this request in the operation trace; null without a trace. */
   readonly traceEntry?: TraceEntry | null;
@@ -22,22 +22,19 @@ export interface UpstreamRequest<Answer> {
 export interface RequestFormat {
   /** Prefix of every endpoint's path, with a slash at both ends. */
   readonly pathPrefix: string;
-  /** The scheme before the token. */
+  /** The word before the token in the `Authorization` header. */
   readonly authorizationScheme: string;
   /** Headers of every request, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** Strings that error messages must not contain, for any caller. */
   readonly secrets: readonly string[];
-  /** The cheapest read that the server supports. */
+  /** The cheapest read that the server supports, for probes. */
   readonly cheapest: Get<object, unknown>;
-  /**
-   * The service's rate limit per token for an endpoint; null if it is unknown. Endpoints that the service counts together have the same
-   * object.
-   */
+  /** The rate limit per token for an endpoint; null if unknown. Endpoints that the service counts together have the same object. */
   readonly limitOf: (endpoint: AnyEndpoint) => RateLimit | null;
 }
 
-/** `trace`: headers of the trace context. They do not replace other headers. */
+/** Creates the headers of a request. `trace`: headers of the trace context, which replace no other header. */
 export function headersOf(
   requestFormat: RequestFormat,
   { token: own, requestId }: RequestScope,

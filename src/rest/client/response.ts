@@ -30,10 +30,7 @@ export interface ReadSettings {
   ) => void;
 }
 
-/**
- * Parses a whole response with the reader of its endpoint. The work is scheduled in the caller's share of time, and a long response takes
- * several time slices.
- */
+/** Parses a whole response with the reader of its endpoint, in time slices that are shared fairly with other callers. */
 export function readResponse(
   call: UpstreamCall,
   response: WholeResponse,

@@ -57,7 +57,7 @@ export function openResponse(
     request.on("error", fail);
     request.once("close", () => lifetime.offEnd(onLifetimeEnd));
     request.once("upgrade", (_response, socket) => {
-      // Nothing else listens to the upgraded socket.
+      // Without a listener, an error of the upgraded socket would end the process.
       socket.on("error", () => {});
       underWay = socket;
       fail(new UnsupportedResponseError());
@@ -68,7 +68,7 @@ export function openResponse(
       // The decoded stream reports the errors of the response.
       response.on("error", () => {});
       endWhenSilent(response, idleTimeoutMs);
-      // Safe: only `set-cookie` is a list.
+      // Safe: only `set-cookie`, which is not used, is a list.
       const received = response.headers as Readonly<Record<string, string>>;
       const { statusCode: status = 0 } = response;
       const head = headOf(status, response.rawHeaders);
@@ -91,7 +91,7 @@ export function openResponse(
 
 const BODY_HEADERS = new Set(["content-length", "content-range", "accept-ranges", "etag", "last-modified"]);
 
-/** Headers by which an application tells nginx, Apache or lighttpd to send a file in its place. The web server removes them. */
+/** Headers with which an application leaves the sending of a file to nginx, Apache or lighttpd. The web server removes these headers. */
 const OFFLOAD_HEADERS = ["x-accel-redirect", "x-sendfile"];
 
 /** Destroys a response if the service sends nothing for too long. If data is buffered, the service is not silent: the reader is slow. */

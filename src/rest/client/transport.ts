@@ -7,7 +7,7 @@ import { type Connector, targetOf } from "./connector.ts";
 import type { Consumer } from "./upstream-call.ts";
 
 export interface TransportSettings {
-  /** The document's `{base_url}`: the base URL of the service. */
+  /** The base URL of the service, which its document calls `{base_url}`. */
   readonly upstreamUrl: URL;
   readonly connect: Connector;
   /** Maximum connections for whole responses. Each stream opens an additional connection. */
@@ -27,7 +27,6 @@ export interface TransportSettings {
 
 export interface WireRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Path and query as sent. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
@@ -61,7 +60,7 @@ export interface StreamedResponse extends ResponseHead {
   readonly keep: () => void;
 }
 
-/** A request without a response. `wasSent` says whether the service may have received it. */
+/** The error of a request that got no response. `wasSent`: whether the service may have received the request. */
 export class TransportError extends StacklessError {
   readonly wasSent: boolean;
 
@@ -78,8 +77,8 @@ export class TimeoutError extends StacklessError {}
 export const MAX_ERROR_BYTES = 64 * 1024;
 
 /**
- * Creates the transport for whole responses, with keep-alive. Uses undici's `dispatch` with a handler that never pauses: undici 7 crashes
- * the process when the connection of a paused response closes (nodejs/undici#5360), as connections to gunicorn do.
+ * Creates the transport for whole responses, with keep-alive. Its handler for undici's `dispatch` never pauses a response, because undici 7
+ * crashes the process when the connection of a paused response closes (nodejs/undici#5360). Gunicorn closes connections early.
  */
 export function createTransport(settings: TransportSettings) {
   const { upstreamUrl, connect, maxJsonBytes, responseTimeoutMs } = settings;
@@ -103,9 +102,7 @@ export function createTransport(settings: TransportSettings) {
   };
 
   return {
-    /**
-     * Sends a request and reads its whole response. Calls back exactly once, at the latest after the timeout or when no consumer remains.
-     */
+    /** Sends a request and reads its response. Calls back exactly once, at the latest after the timeout or when no consumer is left. */
     send: (request: WireRequest, consumer: Consumer, done: Done): void => {
       const maxBytes = request.wantsBody ? maxJsonBytes : null;
       currentPool().dispatch(request, new ResponseHandler(consumer, done, maxBytes, responseTimeoutMs));
@@ -133,16 +130,16 @@ type Done = (
 export const isHtml = ({ contentType }: ResponseHead): boolean =>
   contentType?.toLowerCase().startsWith("text/html") ?? false;
 
-/** Collects a response, and settles once, whichever of its methods undici calls. */
+/** Collects a response. Settles exactly once, although undici may call several of its methods at the end. */
 class ResponseHandler {
   readonly #consumer: Consumer;
   readonly #done: Done;
-  /** Maximum bytes of the body after decompression. Null if the body is ignored, except for an error or an HTML page. */
+  /** Maximum bytes of the body after decompression. If null, only the bodies of errors and HTML pages are read. */
   readonly #maxBytes: number | null;
   readonly #onEnd = (): void => this.#fail(new TimeoutError());
   #timer: NodeJS.Timeout;
   #isSettled = false;
-  /** Set when the request is sent. */
+  /** Aborts the request; null until the request is sent. */
   #abort: (() => void) | null = null;
   #head: ResponseHead | null = null;
   #body: BoundedBuffer | null = null;
@@ -161,7 +158,7 @@ class ResponseHandler {
   }
 
   onHeaders(status: number, rawHeaders: readonly Buffer[]): boolean {
-    // This response is informational (1xx), and the final one follows.
+    // Informational responses (1xx) precede the final one.
     if (status < 200) return true;
     this.#head = headOf(status, rawHeaders);
     if (status < 300 && this.#maxBytes !== null)
@@ -248,10 +245,7 @@ const HEAD_FIELDS: ReadonlyMap<string, keyof Omit<ResponseHead, "status" | "rece
 ]);
 const LENGTHS = new Set([...HEAD_FIELDS.keys()].map(({ length }) => length));
 
-/**
- * Extracts the head of a response from a list of alternating header names and values. Skips headers that the gateway does not use, because
- * parsing all of them takes as long as parsing a short body.
- */
+/** Extracts the head of a response from alternating names and values. Skips unused headers, because parsing all of them is slow. */
 export function headOf(status: number, raw: readonly (string | Buffer)[]): ResponseHead {
   const head = {
     status,

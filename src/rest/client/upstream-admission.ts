@@ -1,4 +1,4 @@
-import { addressShare, type Caller, type CallerRegistry } from "../../callers/callers.ts";
+import { addressShare, type Caller, type CallerRegistry, type PerCaller } from "../../callers/callers.ts";
 import { CallerQueues, FairQueue } from "../../callers/fair-queue.ts";
 import { GatewayError, healthImpliedBy, OVERLOADED } from "../../errors.ts";
 import type { Clock } from "../../util/clock.ts";
@@ -34,7 +34,7 @@ interface AdmissionSettings extends ConcurrencySettings {
 
 /** The state when a request was sent. */
 export interface SentRequest {
-  /** Milliseconds by the clock. */
+  /** When it was sent, in milliseconds by the clock. */
   readonly at: number;
   /** Requests in flight, including this one. */
   readonly inFlight: number;
@@ -46,9 +46,9 @@ export interface SentRequest {
  * The only stage in which upstream requests wait, before anything large is allocated for them. They wait in one fair queue (gateway,
  * caller, rate limit, operation) until the rate limit of their token, the concurrency limits and the circuit breaker admit them. Within an
  * operation, the request with the highest priority goes first. The reason to wait makes no difference: each waiting request counts, callers
- * are served fairly, a request without consumers leaves the queue, and a full queue sheds new operations. Own code: p-queue, bottleneck and
- * cockatiel are FIFO or have fixed keys, so one caller with many requests starves the others. They also keep the requests of disconnected
- * callers.
+ * are served fairly, a request without consumers leaves the queue, and a full queue sheds new operations. Own code,
+ * because p-queue, bottleneck and cockatiel are FIFO or have fixed keys, so one caller with many requests starves the others. They also
+ * keep the requests of disconnected callers.
  */
 export class UpstreamAdmission {
   readonly #settings: AdmissionSettings;
@@ -56,7 +56,7 @@ export class UpstreamAdmission {
   readonly #root: FairQueue<QueuedCall>;
   readonly #unverified: FairQueue<QueuedCall>;
   readonly #queues: CallerQueues<QueuedCall>;
-  readonly #rateLimiters: (caller: Caller) => Map<RateLimit | null, RateLimiter>;
+  readonly #rateLimiters: PerCaller<Map<RateLimit | null, RateLimiter>>;
   readonly #waiting: WaitCounts = { RATE_LIMIT: 0, CONCURRENCY: 0, CIRCUIT: 0 };
   #shed = 0;
   #isScheduled = false;
@@ -84,14 +84,10 @@ export class UpstreamAdmission {
       { concurrency: perCaller, cost: 1 },
       { concurrency: () => addressShare(all(), perCaller()), cost: 1 },
     );
-    const rateLimiters = callers.perCaller(() => new Map<RateLimit | null, RateLimiter>());
-    this.#rateLimiters = (caller) => rateLimiters.of(caller);
+    this.#rateLimiters = callers.perCaller(() => new Map());
   }
 
-  /**
-   * Resolves when a call is admitted. Rejects if the call cannot be admitted before its deadline, and when all its consumers have
-   * disconnected.
-   */
+  /** Resolves when a call is admitted. Rejects if it cannot be admitted in time, and when all its consumers have disconnected. */
   acquire(call: UpstreamCall): Promise<QueuedCall> {
     return new Promise((resolve, reject) => {
       const { lifetime } = call.consumer;
@@ -107,8 +103,8 @@ export class UpstreamAdmission {
   }
 
   /**
-   * Dispatches a call when it is admitted, possibly at once. Rejects a call that cannot be admitted before its deadline, or of whose
-   * operation too many wait, and sheds load if the queue is full.
+   * Dispatches a call when it is admitted, possibly at once. Rejects a call that cannot be admitted before its deadline, or whose operation
+   * has too many waiting calls. Sheds load if the queue is full.
    */
   enqueue(queued: QueuedCall): void {
     const { request, requester, consumer } = queued.call;
@@ -144,17 +140,13 @@ export class UpstreamAdmission {
   cancel(queued: QueuedCall): void {
     const { request, consumer } = queued.call;
     const { lifetime } = consumer;
-    // A call that waited for the rate limit until its deadline fails with the error of the limit: the upstream service has rejected
-    // nothing.
+    // A call that waited for the rate limit until its deadline fails with the error of the limit, as if the service had rejected it.
     const isLate = queued.waitReason === "RATE_LIMIT" && lifetime.ended === "deadline";
     const late = isLate ? this.#rateLimiterOf(queued.call)?.lateFor(queued.call) : null;
     queued.reject(late ?? endedError(request.endpoint, lifetime, false));
   }
 
-  /**
-   * Must be called before an admitted call is sent. Throws `GatewayError` if the circuit is open, or if the service would reject the
-   * command by its rate limit.
-   */
+  /** Must be called before an admitted call is sent. Throws `GatewayError` if the circuit or, for a command, the rate limit forbids it. */
   beginSend({ call }: QueuedCall): SentRequest {
     const { breaker, clock } = this.#settings;
     const rateLimiter = this.#rateLimiterOf(call);
@@ -184,7 +176,7 @@ export class UpstreamAdmission {
         isLimiting: queue?.isHalfUsed() ?? false,
       });
     }
-    // Released only after the outcome is recorded, because the next call must see it.
+    // The permits are released only after the outcome is recorded, because that outcome may delay or reject the next call.
     this.#rateLimiterOf(call)?.release(sent ? (throttledMs(error) ?? "allowed") : "unsent");
     queue?.release();
     this.#serve();
@@ -256,17 +248,14 @@ export class UpstreamAdmission {
     const { request, requester } = call;
     if ((request.token === undefined ? requester.scope.token : request.token) === null) return null;
     const { clock, requestFormat } = this.#settings;
-    const own = this.#rateLimiters(this.#callerOf(call));
+    const own = this.#rateLimiters.of(this.#callerOf(call));
     const limit = requestFormat.limitOf(request.endpoint);
     const rateLimiter = own.get(limit) ?? new RateLimiter(clock, limit, () => this.#serve());
     own.set(limit, rateLimiter);
     return rateLimiter;
   }
 
-  /**
-   * Whether a caller has used up its share of a full queue. All billed callers with waiting calls have equal shares. The unverified callers
-   * of one address divide a share equally.
-   */
+  /** Whether a caller has used up its share of a full queue. Billed callers have equal shares; callers of one address divide theirs. */
   #exceedsShare(caller: Caller): boolean {
     if (this.#root.waiting < this.#settings.queue) return false;
     const accounts = this.#root.activeChildCount + Math.max(0, this.#unverified.activeChildCount - 1);

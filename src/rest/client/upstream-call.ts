@@ -1,5 +1,6 @@
 import { GatewayError } from "../../errors.ts";
 import type { WaitReason } from "../../operation-trace.ts";
+import type { MemoryAccount } from "../../callers/bounded-buffer.ts";
 import type { MemoryReservation } from "../../callers/memory-budget.ts";
 import { type Prioritized, FairQueue } from "../../callers/fair-queue.ts";
 import type { EndReason, RequestScope } from "../../callers/request-scope.ts";
@@ -17,11 +18,11 @@ export interface Lifetime {
 }
 
 /** The consumer of a response: a read that several operations share, or a single operation. Only shared reads wait for the rate limit. */
-export interface Consumer extends Prioritized {
+export interface Consumer extends Prioritized, MemoryAccount {
   readonly lifetime: Lifetime;
   /**
    * Rejects the subscribers whose deadline comes before the end of their wait for the rate limit. `msFor` returns that wait in
-   * milliseconds. Returns whether any subscriber remains.
+   * milliseconds, and `late` the error. Returns whether any subscriber remains.
    */
   rejectLate(msFor: (requester: Requester) => number, late: (requester: Requester) => Error): boolean;
   /** Counts a request that is about to be sent. Throws `GatewayError` if all consumers have reached their limit. */
@@ -29,8 +30,6 @@ export interface Consumer extends Prioritized {
   /** Makes the permits of its operations preemptible while it waits for the rate limit. */
   pause(): void;
   resume(): void;
-  /** Charges bytes of memory. Throws `GatewayError` above the limit of the caller. */
-  chargeMemory(bytes: number): void;
 }
 
 export interface RequestLimits {
@@ -38,7 +37,7 @@ export interface RequestLimits {
   readonly concurrency: number;
   /** Maximum upstream requests in total. Retries do not count. */
   readonly requests: number;
-  /** Whether the requester has low priority in the rate limit of its token. Subscriptions have. */
+  /** Whether the requester has low priority in the rate limit of its token, as subscriptions have. */
   readonly isBackground: boolean;
   /** Called for each request, including those above the maximum. */
   readonly onRequest?: () => void;
@@ -50,10 +49,7 @@ export interface RequestLimits {
  */
 const WAITING_FOR_EACH_REQUEST = 4;
 
-/**
- * An operation, download or probe that sends upstream requests. It is itself the consumer of responses that are not shared (of commands and
- * downloads).
- */
+/** A sender of requests: an operation, download or probe. It is itself the consumer of the responses of commands and downloads. */
 export class Requester implements Consumer {
   readonly scope: RequestScope;
   readonly reservation: MemoryReservation;
@@ -81,7 +77,7 @@ export class Requester implements Consumer {
     this.#bounds = bounds;
   }
 
-  /** Its own queue within another one. */
+  /** Returns the requester's own queue within a parent queue, and creates it first if necessary. */
   queueIn(parent: FairQueue<QueuedCall>): FairQueue<QueuedCall> {
     for (const each of this.#queues) if (each.parent === parent) return each.queue;
     const queue = new FairQueue(parent, { concurrency: () => this.#bounds.concurrency, cost: 1 });
@@ -89,7 +85,7 @@ export class Requester implements Consumer {
     return queue;
   }
 
-  /** Downloads do not wait for the rate limit. */
+  /** Returns false, because downloads are rejected instead of waiting for the rate limit. */
   rejectLate(): boolean {
     return false;
   }
@@ -144,7 +140,7 @@ export interface UpstreamCall<Answer = unknown> {
   readonly consumer: Consumer;
 }
 
-/** An upstream call before and after its admission. It is one object per waiting read, because thousands may wait. */
+/** An upstream call before and after its admission. A waiting read needs no other object, because thousands may wait. */
 export abstract class QueuedCall implements Prioritized {
   abstract readonly call: UpstreamCall;
   abstract readonly priority: number;

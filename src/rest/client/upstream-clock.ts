@@ -10,10 +10,7 @@ const TOLERANCE_MS = 2_000;
 /** A clock that differs by more than this is not trusted, in milliseconds (one day). */
 const MAX_SKEW_MS = 86_400_000;
 
-/**
- * The clock of the upstream service, derived from the `Date` header of its responses. Before the first response, it equals the gateway's
- * clock.
- */
+/** The clock of the upstream service, by the `Date` of its responses. Until the first response, it equals the gateway's clock. */
 export class UpstreamClock {
   #date: string | null = null;
   #skewMs = 0;

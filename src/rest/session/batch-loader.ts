@@ -38,9 +38,14 @@ export const UNTRACKED: OperationProgress = {
   chargeMemory: () => {},
 };
 
-interface BatchSettings {
-  readonly shared: { readonly server: Server; readonly onRefused: (route: string) => void };
+export interface BatchSettings {
+  readonly shared: {
+    readonly server: Server;
+    /** Receives the route of a batch whose list the server rejects. */
+    readonly onRefused: (route: string) => void;
+  };
   readonly progress: OperationProgress;
+  /** The trace for results that report how they were obtained; otherwise null. */
   readonly operationTrace: OperationTrace | null;
 }
 
@@ -51,10 +56,7 @@ const REFUSED_MS = 600_000;
 const READS_PER_TICK = 200;
 const isTickOver = (index: number): boolean => index % READS_PER_TICK === READS_PER_TICK - 1;
 
-/**
- * Memory of a read until the operation ends, in the unit of the memory budget, without its response. `KEY_COPIES`: a read contains its path
- * in several strings.
- */
+/** Memory of a read without its response, in the unit of the memory budget. `KEY_COPIES`: number of strings that contain its path. */
 const READ_BYTES = 2_500;
 const KEY_COPIES = 2;
 
@@ -109,9 +111,9 @@ export class BatchLoader {
     }
   }
 
-  /** The read with this target. A new read is batched. */
+  /** Returns the read with a target. Creates the read first if necessary, and adds it to the next batch. */
   #find(target: ReadTarget): Read {
-    // A list item may lack keys of the record.
+    // Reads that a list item can answer have keys of their own, because the list item may lack keys of the record.
     const key = target.part ? inPart(target.key) : target.key;
     const existing = this.#reads.get(key);
     if (existing) return existing;
@@ -243,9 +245,7 @@ export class BatchLoader {
     return [];
   }
 
-  /**
-   * Picks a record from a list. If the list lacks the record or failed, reads the record separately, so that it fails with its own error.
-   */
+  /** Picks a record from a list. If the list failed or lacks the record, reads the record, so that it fails with its own error. */
   async #pick(found: Promise<Find>, { read, run }: Member): Promise<unknown> {
     try {
       return (await found)(run) ?? this.#readSingle(read);
@@ -255,7 +255,7 @@ export class BatchLoader {
     }
   }
 
-  /** Whether the list was too large for one response before. */
+  /** Whether an earlier response with this list was too large. */
   #isTooLarge(list: ListRead): boolean {
     return this.#context.largePages.find(() => markOf(list)) !== undefined;
   }

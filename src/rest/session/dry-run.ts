@@ -5,6 +5,7 @@ import type { Reading } from "../api/record.ts";
 import { KNOWN_KEYS } from "../api/records.ts";
 import { formatReference } from "../api/reference.ts";
 import type { UpstreamRequest } from "../client/request.ts";
+import { headOf } from "../client/transport.ts";
 import type { UpstreamCall } from "../client/upstream-call.ts";
 import type { SessionClient } from "./session.ts";
 
@@ -23,9 +24,9 @@ const answer = async <Answer>(
 };
 
 /**
- * Creates a client that sends nothing and answers each request with made-up records. With it, the gateway plans an operation: it finds the
- * requests that the operation needs at least, and which of them depend on others. The records have every reference. A list has one item, or
- * the items whose ids the request filters by.
+ * Creates a client that sends nothing and answers each request with made-up records. The gateway plans an operation by running it with this
+ * client: the requests are the minimum that the operation needs. The records contain every reference. A list has one item, or the items by
+ * whose ids the request filters.
  */
 export function createDryRunClient(open: SessionClient["open"], profile: Profile): SessionClient {
   const readRecord = <Answer>({ request }: UpstreamCall<Answer>) => {
@@ -45,27 +46,13 @@ export function createDryRunClient(open: SessionClient["open"], profile: Profile
     read: ({ call }) => answer(call, () => readRecord(call)),
     readChunk: async ({ call }, read) => {
       await answer(call, () => undefined);
-      const { chunk } = await read(
-        { ...EMPTY_LOG, receivedAt: Date.now(), stream: Readable.from([]) },
-        call.consumer,
-      );
-      return chunk;
+      const log = { stream: Readable.from([]), bodyHeaders: {}, isHandedOver: false, keep: () => {} };
+      return (await read({ ...headOf(200, []), ...log }, call.consumer)).chunk;
     },
     command: (call) => answer(call, () => readRecord(call)),
     upstreamTime: Date.now,
   };
 }
-
-const EMPTY_LOG = {
-  status: 200,
-  contentType: "text/plain",
-  encoding: null,
-  retryAfter: null,
-  date: null,
-  bodyHeaders: {},
-  isHandedOver: false,
-  keep: () => {},
-};
 
 /** The time of all made-up records. */
 const MADE_UP_TIME = "2026-01-01T00:00:00Z";
@@ -138,7 +125,7 @@ function idsIn(query: URLSearchParams, { ids }: Profile["filters"]): readonly nu
   return found.every(Number.isSafeInteger) ? found : [1];
 }
 
-/** Keys of the nodes of a cluster; other keys of a node are read one by one. */
+/** The keys that the record of a cluster has for each node. The other keys need a request for each node. */
 const NODE_SUMMARY = { hostname: null, role: null, memory: null, cpu: null, n_gpus: null };
 
 /** Keys without made-up values, such as names and metrics. Made-up names would not match the names in the operation. */

@@ -1,4 +1,4 @@
-/** Maximum number of remembered lists. `PAGE_SIZE_TTL_MS`: how long each is remembered. */
+/** Maximum number of remembered lists. `PAGE_SIZE_TTL_MS`: how long each is remembered, in milliseconds. */
 const MAX_LISTS = 100;
 const PAGE_SIZE_TTL_MS = 600_000;
 

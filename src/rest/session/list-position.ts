@@ -12,7 +12,7 @@ export interface ListPosition {
   readonly skip: number;
   /** The tie before this position, if more of its rows may follow. */
   readonly shown?: ShownTie | undefined;
-  /** Whether the position is a number that no page has returned. If so, it is unknown which rows were shown before it. */
+  /** Whether the position is a number that the caller has chosen. It is then unknown which rows earlier pages have shown. */
   readonly isNumbered?: boolean;
   /** The time for which the gateway sorted the list, in milliseconds since 1970. All pages that follow each other are sorted for it. */
   readonly sortedAt?: number | undefined;
@@ -34,17 +34,14 @@ function pageParameters(params: URLSearchParams, paging: Paging): Query {
 
 export function serialize(query: Query): string {
   for (const _ in query) return new URLSearchParams(query).toString();
-  // Most first pages have no parameters.
+  // Creating `URLSearchParams` is avoided for most first pages, which have no parameters.
   return "";
 }
 
 /** Maximum rows of a tie in a cursor. */
 const MAX_SHOWN = 1_000;
 
-/**
- * A cursor is base64url of `<query string>#<skip>#<mark of the list>`. Before the mark it may contain `<values of a tie>:<its ids>#` or
- * `@<time of sorting>#`.
- */
+/** A cursor is base64url of `<query>#<skip>#<mark>`. `<hash>:<ids>#` (a tie) or `@<time>#` (of sorting) may precede the mark. */
 export function formatCursor({ query, skip, shown, sortedAt }: ListPosition, mark: string): string {
   const tie = shown ? `${shown.values}:${packed(shown.ids)}#` : "";
   const time = sortedAt === undefined ? "" : `@${sortedAt}#`;
@@ -105,10 +102,7 @@ export function parseCursor(
 export const notACursor = (cursor: string, argument = "after") =>
   new InputError(`${argument}: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
 
-/**
- * The parameters of the next page; null on the last one. Servers build the link from the Host header, so it can point to any host.
- * Therefore only the known parameters of its query are used.
- */
+/** The parameters of the next page; null on the last one. Only known ones are used, because the link may point to any host. */
 export function nextQuery(page: Page<unknown>, route: string, paging: Paging): Query | null {
   if (page.next == null || page.next === "") return null;
   if (page.next.length > MAX_CURSOR_LENGTH || !URL.canParse(page.next, "http://page")) {
@@ -117,6 +111,5 @@ export function nextQuery(page: Page<unknown>, route: string, paging: Paging): Q
   return pageParameters(new URL(page.next, "http://page").searchParams, paging);
 }
 
-/** The error for pages that are inconsistent. */
 export const badPages = (route: string, message: string) =>
   new GatewayError("UPSTREAM_BAD_RESPONSE", message, { upstream: { method: "GET", route } });

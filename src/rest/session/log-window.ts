@@ -1,10 +1,7 @@
 import { BoundedBuffer, EMPTY, type MemoryAccount } from "../../callers/bounded-buffer.ts";
 import type { StreamedResponse } from "../client/transport.ts";
 
-/**
- * A part of a log: from a position on, or its last lines. `fromByte` and `maxBytes` count bytes of the log. With `isContinued`, the
- * response stays open after the window, as its `rest`.
- */
+/** A part of a log, in bytes: from a position on, or its last lines. `isContinued`: the response stays open, as `rest` of the window. */
 export type WindowRequest =
   | { readonly fromByte: number; readonly maxBytes: number; readonly isContinued?: true }
   | { readonly tailLines: number; readonly maxBytes: number };

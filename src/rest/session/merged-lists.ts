@@ -66,7 +66,7 @@ export async function readMerged<At, Item>(
   const end = taken.at(-1) ?? [];
   return {
     items,
-    // Safe: there is a state before the first item and one after each.
+    // Safe: `taken` has one entry before the first item and one after each item.
     cursorAt: (index) => cursorOf(taken[index + 1] as readonly number[]),
     endCursor: () => cursorOf(end),
     hasNext: slices.some(({ items: all, hasNext }, index) => hasNext || (end[index] ?? 0) < all.length),
@@ -124,10 +124,7 @@ const endedSlice = <Item>(count: string, isScanned: boolean): Slice<Item> => ({
   scan: isScanned ? { scannedRows: 0, isComplete: true } : null,
 });
 
-/**
- * Splits a cursor into the positions of the lists. A position is empty at the start of a list, and otherwise a cursor of the list or
- * `ENDED`.
- */
+/** Splits a cursor into the positions of the lists: an empty string at the start of a list, a cursor of the list, or `ENDED`. */
 function positionsIn(cursor: string, mark: string, length: number): readonly string[] {
   const positions = cursor.split(".");
   const isKnown = positions.every((each) => !each.startsWith(ENDED) || /^~\d{0,9}$/.test(each));

@@ -24,8 +24,6 @@ import {
   withoutShown,
 } from "./ties.ts";
 
-/* Reads one page of a list, depending on the server's kind of pagination. */
-
 export interface List<At, Item> {
   readonly endpoint: Get<At, Page<Item>>;
   readonly address: At;
@@ -35,7 +33,7 @@ export interface List<At, Item> {
   readonly narrowing?: string;
   /** The keys by which servers with offset pagination sort the list. */
   readonly sortedBy: SortKeys;
-  /** Whether the gateway sorts rows with equal values of these keys by their ids. If so, it reads blocks of at least 100 rows by offset. */
+  /** Whether the gateway sorts the rows of each tie by their ids. With offset pagination, it then reads blocks of at least 100 rows. */
   readonly areTiesSorted?: boolean;
   /** The keys that the caller needs. They determine whether the lists of other runs can be batched with this one. */
   readonly part?: NonNullable<Wants["part"]>;
@@ -279,7 +277,7 @@ async function stepInBlock<At, Item>(
   for (const { start, end, count } of blocks) {
     const length = end - start;
     const block = await readFrom(session, list, paging, start, length).catch((error: unknown) => {
-      // Only the rows around the page were too many. The page itself is not too large.
+      // The block is too large because of the rows around the page. The page itself may fit.
       if (!isTooLarge(error) || length <= count + 2) throw error;
       return null;
     });
@@ -318,7 +316,7 @@ async function stepInBlock<At, Item>(
       page,
       rest,
       positionAfter,
-      // The other rows of a numbered page also come from blocks.
+      // The pages after a numbered page are read from blocks, too.
       next: isLast && isOver ? null : { ...positionAfter(rest.length - 1), isNumbered },
     };
   }

@@ -27,7 +27,7 @@ export interface Slice<Item> {
   readonly scan: Scan | null;
 }
 
-/** The progress of a scan: of comparing the rows of a list with conditions by which the service cannot filter. */
+/** The progress of a scan, which compares the rows of a list with conditions by which the service cannot filter. */
 export interface Scan {
   readonly scannedRows: number;
   /** Whether the scan reached the end of the list. */
@@ -35,16 +35,13 @@ export interface Scan {
 }
 
 export interface SliceRequest {
-  /** Number of items. Null for the items of the first upstream page, which takes exactly one request, or in a scan for `maxSize` items. */
+  /** Number of items. Null for the items of the first upstream page, which takes exactly one request. A scan then finds `maxSize` items. */
   readonly first: number | null;
   /** Maximum number of items if `first` is null, and the largest page size that a cursor can request. */
   readonly maxSize: number;
   /** A cursor of an earlier slice; null for the start of the list. */
   readonly after: string | null;
-  /**
-   * Number of items to skip; null if the caller does not number pages. Cannot be combined with a cursor or a scan, and requires a server
-   * that can page to any offset.
-   */
+  /** Number of items to skip; null unless pages are numbered. Needs offset pagination, and excludes a cursor and a scan. */
   readonly offset?: number | null;
 }
 
@@ -58,10 +55,7 @@ export interface ScanRequest<Item> {
 
 const MAX_PAGES = 100;
 
-/**
- * The factor by which the page size is reduced when a page is too large, and the maximum total factor. Each attempt may read a response of
- * the maximum size.
- */
+/** The factor by which the page size is reduced when a page is too large, and the maximum total factor. */
 const SMALLER = 4;
 const SMALLEST = SMALLER ** 4;
 
@@ -81,7 +75,7 @@ export async function readSlice<At, Item>(
       ? { ...positionAt(offset ?? 0, paging), isNumbered: offset !== null }
       : parseCursor(after, listFingerprint(list), paging, maxSize);
   const iterator = new PageIterator(list, start, maxSize);
-  // Most lists are read without a cursor.
+  // Computed on first use, because many callers request no cursor.
   let mark: string | null = null;
   const cursorOf = (position: ListPosition) => formatCursor(position, (mark ??= listFingerprint(list)));
   const wanted = first ?? maxSize;
@@ -131,8 +125,8 @@ export async function readSlice<At, Item>(
 }
 
 /**
- * Prepares a page of a list that the caller reads completely and sorts. Returns a function that selects the page from the sorted rows, and
- * the time for which earlier pages were sorted, null without a cursor. Throws `InputError` for a cursor of another list.
+ * Prepares a page of a list that the caller reads completely and sorts. Returns `pageOf`, which selects the page from the sorted rows, and
+ * `sortedAt`, the time for which earlier pages were sorted (null without a cursor). Throws `InputError` for a cursor of another list.
  */
 export function sorting<At>(
   list: List<At, unknown>,
@@ -189,10 +183,7 @@ interface LastRequest {
   readonly before: string | null;
 }
 
-/**
- * Number of rows that are read in one request to find the end of a list. One row less than `END_ROWS`, because a block is read with one row
- * more.
- */
+/** Number of rows that one request reads to find the end of a list. It is below `END_ROWS`, because a block has one row more. */
 const LAST_ROWS = END_ROWS - 1;
 
 /**
@@ -243,10 +234,7 @@ export async function readLast<At, Item>(
     return page ? page.read.positionAfter(index - page.from) : START;
   }
 
-  /**
-   * The index of the item to which a cursor belongs; -1 if it was not read yet. With offsets, the index is computed, because comparing
-   * positions would create the tie of each position, which may be long.
-   */
+  /** The index of the item of a cursor; -1 if it was not read yet. Computed from offsets if possible, because comparing ties is slow. */
   function indexOfCursor(sought: ListPosition): number {
     if (paging.by !== "offset") {
       for (let index = 0; index < length; index++) if (isAt(positionAfter(index), sought)) return index;
@@ -304,10 +292,7 @@ export class PageIterator<At, Item> {
     return step;
   }
 
-  /**
-   * Reads the next page of a list that is read to its end. Omits the last tie of the page, because it may continue on the next page in
-   * another order. The next page begins with that tie.
-   */
+  /** Reads the next page of a list that is read to its end. The last tie may be incomplete, so it is left to the next page. */
   async nextOfAll(session: Session): Promise<PageRead<Item>> {
     const step = await this.next(session, Number.POSITIVE_INFINITY);
     if (this.isDone() || session.server.profile.paging.by !== "offset") return step;

@@ -22,9 +22,8 @@ export interface SharingSettings {
   readonly onShared: (from: "in flight" | "kept" | "stale") => void;
 }
 
+/** Estimated overhead of an entry, in bytes: a fixed part, and a part for the strings that contain its key. */
 const ENTRY_BYTES = 1_000;
-
-/** An entry contains the path of its request in several strings. */
 const BYTES_PER_KEY_CHARACTER = 8;
 
 const sizeOf = ({ bytes, target }: SharedRead): number =>
@@ -53,7 +52,7 @@ export class ReadCache {
     this.kept = new LRUCache({
       maxSize: settings.maxBytes,
       ttl,
-      // Without this, responses of callers who have left would stay in memory.
+      // Otherwise responses of disconnected callers would stay in memory.
       ttlAutopurge: true,
       ttlResolution: 0,
       // lru-cache treats a start time of 0 as "no TTL".
@@ -71,8 +70,8 @@ export class CallerReadCache {
   /** The login name of the user of the token; null if it is unknown. */
   viewer: string | null = null;
   /**
-   * The batches whose lists the server rejects although it serves the single reads, each with the time until which this is remembered. It
-   * is remembered per caller, because the cause may be the input or the rights of the caller, and it expires, because servers are updated.
+   * The batches whose lists the server rejects although it serves the single reads, each with the time until which this is remembered, in
+   * milliseconds since 1970. Callers have separate entries, because the cause may be the input or the rights of one caller.
    */
   readonly refused = new Map<BatchRule, number>();
   readonly largePages = new LargePages();
@@ -89,9 +88,7 @@ export class CallerReadCache {
     this.#epoch = all.kept?.get(caller.key) ?? 0;
   }
 
-  /**
-   * The shared read that may answer an equal read; undefined if there is none. Never returns an older response than an earlier call did.
-   */
+  /** The shared read that can answer an equal read; undefined without one. Never returns an older response than an earlier call. */
   find(key: string): SharedRead | undefined {
     const sharedRead = this.#inFlight.get(key);
     if (sharedRead) return sharedRead.isOpen && !sharedRead.ended ? sharedRead : undefined;
@@ -108,10 +105,7 @@ export class CallerReadCache {
     this.#inFlight.set(sharedRead.target.key, sharedRead);
   }
 
-  /**
-   * Removes an entry whose request has ended, unless a command or a later read has replaced it. `mayServeStale`: a cached response may
-   * still be valid, and stays.
-   */
+  /** Removes an ended request, unless another one has replaced it. `mayServeStale`: the cached response may be valid, and stays. */
   remove(sharedRead: SharedRead, mayServeStale: boolean): void {
     const { key } = sharedRead.target;
     if (this.#inFlight.get(key) !== sharedRead) return;
@@ -131,10 +125,7 @@ export class CallerReadCache {
     if (ttl > 0) this.#all.kept?.set(this.#keyOf(target.key), sharedRead, { ttl, size: sizeOf(sharedRead) });
   }
 
-  /**
-   * Ends the sharing after an error which shows that the token belongs to no user, because the service may later assign the token to
-   * another user.
-   */
+  /** Ends the sharing after an error which shows that the token has no user. The service may assign the token to another user. */
   endAfter(error: unknown): void {
     if (isGatewayError(error, "UNAUTHENTICATED")) this.endSharing();
   }

@@ -5,28 +5,17 @@ import type { Client, ReadChunk } from "../client/client.ts";
 import type { Requester, RequestLimits } from "../client/upstream-call.ts";
 import type { RequestScope } from "../../callers/request-scope.ts";
 import { noToken } from "../client/failure.ts";
-import { BatchLoader, type OperationProgress, type ReadOptions } from "./batch-loader.ts";
+import { BatchLoader, type BatchSettings, type ReadOptions } from "./batch-loader.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
-import type { OperationTrace } from "../../operation-trace.ts";
 import { LargePages } from "./large-pages.ts";
 import type { Read, ReadContext } from "./shared-read.ts";
 import type { CallerReadCache, ReadCache } from "./read-cache.ts";
 
-export interface SharedSettings {
-  readonly server: Server;
-  /** Receives the route of a batch whose list the server rejects. */
-  readonly onRefused: (route: string) => void;
-  readonly reads: ReadCache;
-}
+export type SharedSettings = BatchSettings["shared"] & { readonly reads: ReadCache };
 
-export interface SessionSettings {
+export interface SessionSettings extends BatchSettings, Pick<ReadContext, "bypassesCache"> {
   readonly shared: SharedSettings;
   readonly bounds: RequestLimits;
-  /** Whether the session ignores cached responses and requests in flight (`no-cache`). Other operations do not share its requests. */
-  readonly bypassesCache: boolean;
-  readonly progress: OperationProgress;
-  /** The trace for results that report how they were obtained; otherwise null. */
-  readonly operationTrace: OperationTrace | null;
 }
 
 export type Wants = Pick<ReadOptions, "query" | "part">;
@@ -34,10 +23,7 @@ export type Wants = Pick<ReadOptions, "query" | "part">;
 /** Sends the reads and commands of one GraphQL request. */
 export type Session = Pick<TokenSession, keyof TokenSession>;
 
-export type SessionClient = Pick<
-  Client,
-  "open" | "command" | "enqueue" | "cancel" | "read" | "readChunk" | "upstreamTime"
->;
+export type SessionClient = ReadContext["client"] & Pick<Client, "open">;
 
 export function openSession(client: SessionClient, scope: RequestScope, settings: SessionSettings): Session {
   return new TokenSession(client, client.open(scope, settings.bounds), settings, scope.token);
@@ -57,24 +43,16 @@ class TokenSession {
     settings: SessionSettings,
     token: string | null,
   ) {
+    const { bypassesCache } = settings;
     const { server, reads } = settings.shared;
     const { scope } = requester;
     this.server = server;
     this.#own = reads.own.of(scope.caller);
     // The read cache belongs to the caller, that is, to the token of the request. With another token nothing is shared.
     const shared = token === scope.token ? this.#own : null;
-    this.largePages = shared?.largePages ?? new LargePages();
+    const largePages = (this.largePages = shared?.largePages ?? new LargePages());
     const started: Read[] = [];
-    const { largePages } = this;
-    this.#context = {
-      client,
-      requester,
-      token,
-      shared,
-      bypassesCache: settings.bypassesCache,
-      largePages,
-      started,
-    };
+    this.#context = { client, requester, token, shared, bypassesCache, largePages, started };
     this.#settings = settings;
     this.#batchLoader = new BatchLoader(this.#context, settings);
     scope.onEnd(() => {
@@ -96,7 +74,7 @@ class TokenSession {
     return this.#batchLoader.load(endpoint, at, wants) as Promise<Answer>;
   }
 
-  /** Prefetches the list that covers many reads like this one, if the server has such a list. */
+  /** Prefetches the list that covers many reads like this one, if the server has one. */
   prefetchList<At>(endpoint: Get<At, unknown>, run: RunRead): void {
     this.#batchLoader.prefetchList(endpoint, run);
   }
@@ -107,10 +85,7 @@ class TokenSession {
     return this.#batchLoader.load(endpoint, at, { window }) as Promise<LogWindow>;
   }
 
-  /**
-   * Sends a command, without retries. Reads that start later send new requests, even if the command fails, because the service may have
-   * executed it.
-   */
+  /** Sends a command, without retries. Later reads send new requests even if it fails, because the service may have executed it. */
   async send<At, Answer, Body>(endpoint: Command<At, Answer, Body>, at: At, body: Body): Promise<Answer> {
     const { client, requester, token } = this.#context;
     try {
@@ -141,10 +116,7 @@ class TokenSession {
     return this.#context.shared?.viewer ?? null;
   }
 
-  /**
-   * Records the login name of the user of the token; null if the token has no user. If the user has changed, cached responses are not
-   * reused.
-   */
+  /** Records the login name of the user of the token; null if there is none. Ends the sharing if the user has changed. */
   learnViewer(username: string | null): void {
     const { shared } = this.#context;
     if (!shared) return;

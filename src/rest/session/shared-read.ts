@@ -21,21 +21,19 @@ export interface ReadTarget {
   readonly path: string;
   /** Reads a part of a log; null for the whole response. */
   readonly window: ReadChunk<unknown> | null;
-  /** How a list item can replace the record. One list can cover all reads with the same `common`. */
+  /** How a list item can replace the record; null if none can. One list can cover all reads with the same `common`. */
   readonly part: { readonly batch: BatchRule; readonly run: RunRead; readonly common: string } | null;
   /** Identifies the whole response among all responses of the caller. */
   readonly key: string;
 }
 
-/** The read cache of one caller. */
+/** The read cache of one caller: `CallerReadCache`, whose module imports this one. */
 export interface ReadSharing {
   readonly settings: {
     readonly now: () => number;
     readonly onShared: (how: "in flight" | "kept" | "stale") => void;
   };
-  /** The batches whose lists the server rejects, each with the time until which this is remembered, in milliseconds since 1970. */
   readonly refused: Map<BatchRule, number>;
-  /** The login name of the user of the token; null if it is unknown. */
   viewer: string | null;
   endSharing(): void;
   find(key: string): SharedRead | undefined;
@@ -52,9 +50,7 @@ export interface ReadContext {
   readonly token: string | null;
   /** The read cache of the caller; null if the operation shares nothing. */
   readonly shared: ReadSharing | null;
-  /**
-   * Whether the operation ignores earlier requests (`no-cache`). Its requests may have low priority, so other operations do not share them.
-   */
+  /** Whether the operation ignores earlier requests (`no-cache`). Others do not join its requests, which may have low priority. */
   readonly bypassesCache: boolean;
   readonly largePages: LargePages;
   /** The reads that the operation has started. They unsubscribe when the operation ends. */
@@ -141,10 +137,7 @@ export class Read {
     stale.join(this);
   }
 
-  /**
-   * A stale response that may be served; undefined if there is none. Requires a trace entry, because the result must report that it is
-   * stale.
-   */
+  /** A stale response that may be served; undefined without one. Requires a trace entry, because the result must report staleness. */
   findStale(): SharedRead | undefined {
     const { bypassesCache, shared } = this.context;
     return bypassesCache || this.requester.lifetime.ended || !this.traceEntry
@@ -165,7 +158,7 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
   readonly target: ReadTarget;
   /** Whether other reads may subscribe before the response arrives. */
   readonly isOpen: boolean;
-  /** When the request began. `freshUntil`: until when other operations may use the response. */
+  /** When the request began, by the clock of the cache. `freshUntil`: until when other operations may use the response. */
   readonly began: number;
   freshUntil = -1;
   priority: number;

@@ -14,7 +14,7 @@ export type SortKeys = readonly string[];
 
 export const NO_ORDER: SortKeys = [];
 
-/** A tie at the end of what earlier pages have shown. More of its rows may follow. */
+/** The tie at the end of the rows that earlier pages have shown. More of its rows may follow. */
 export interface ShownTie {
   /** A hash of the values of the keys, which distinguishes ties. */
   readonly values: string;
@@ -24,7 +24,7 @@ export interface ShownTie {
 
 const isSame = (one: unknown, other: unknown): boolean =>
   one === other ||
-  // A long integer is an object.
+  // A long integer is received as an object (raw JSON).
   (typeof one === "object" && typeof other === "object" && JSON.stringify(one) === JSON.stringify(other));
 
 /** Whether two rows have all keys, with equal values. */
@@ -102,10 +102,7 @@ function tiesOf(rows: readonly unknown[], keys: SortKeys): Ties {
   return ties;
 }
 
-/**
- * Returns a function that finds the rows of a tie from its first row on the page up to the row at index `last`. The function returns
- * undefined if a row lacks a key or its id.
- */
+/** Returns a function that finds the rows of a tie up to index `last`: undefined if a row lacks a key or its id. */
 export function tiesIn(rows: readonly unknown[], keys: SortKeys): (last: number) => ShownTie | undefined {
   return (last) => tiesOf(rows, keys).endingWith(last);
 }
