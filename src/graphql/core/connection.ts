@@ -2,7 +2,13 @@ import type { InputShapeFromFields, InterfaceRef, ObjectRef } from "@pothos/core
 import { LazyList } from "../../util/lazy-list.ts";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
-import { readLast, type Scan, type Slice, readSlice } from "../../rest/session/pagination.ts";
+import {
+  readLast,
+  type Scan,
+  type ScanRequest,
+  type Slice,
+  readSlice,
+} from "../../rest/session/pagination.ts";
 import type { List } from "../../rest/session/page-reader.ts";
 import {
   arg,
@@ -159,7 +165,8 @@ export const readConnection = async <At, Item, Node>(
   args: PageArgs,
   toNode: (item: Item) => Node,
   context: Context,
-) => connect(await readSlice(context.session, list, sliceRequest(args, context)), toNode);
+  scan: ScanRequest<Item> | null = null,
+) => connect(await readSlice(context.session, list, sliceRequest(args, context), scan), toNode);
 
 /** The arguments of a page from either end, for lists whose last items matter most. */
 export const bothWaysArgs = {

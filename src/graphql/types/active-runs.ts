@@ -94,8 +94,7 @@ async function readActiveRuns(given: readonly ProjectAddress[] | null, context: 
     return [];
   };
   const readAll = async <At, Row extends object>(list: List<At, Row>): Promise<readonly Row[]> => {
-    const request = { most: gateway.maxScannedRows, maxSize: gateway.maxPageSize, find: null };
-    const { records, isComplete: isWhole } = await readEntireList(session, list, request);
+    const { records, isComplete: isWhole } = await readEntireList(context, list, gateway.maxScannedRows);
     isComplete &&= isWhole;
     return records;
   };

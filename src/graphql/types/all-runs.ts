@@ -64,7 +64,7 @@ async function readAllRuns(address: ProjectAddress, { kinds, order, ...given }: 
   };
   const page = await readMerged(
     session,
-    prepared.map(({ listIn, find }) => ({ list: listIn({}), find })),
+    prepared.map(({ listIn, scan }) => ({ list: listIn({}), find: scan?.find ?? null })),
     { ...sliceRequest(given, context), maxRows: gateway.maxScannedRows, rankOf },
   );
   // Safe: each row belongs to one of the lists.

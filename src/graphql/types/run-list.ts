@@ -21,7 +21,7 @@ import {
   type SortKey,
   sortedRows,
 } from "./gateway-order.ts";
-import { both, finding, type IsMatch, readPage, readEntireList } from "./scan.ts";
+import { both, scanFor, type IsMatch, readEntireList } from "./scan.ts";
 import { checkGroups, checkKinds, divide, RunFilterInput } from "./run-filter.ts";
 
 /*
@@ -232,7 +232,7 @@ export async function prepareList(
     }),
     toNode: (record: RunnableRecord) =>
       toResource(kind, { owner, project, id: `${record.id}` }, record, listedIn),
-    find: isMatch && finding<RunnableRecord>(isMatch, compared, args, context),
+    scan: isMatch && scanFor<RunnableRecord>(isMatch, compared, args, context),
     isFiltered: isMatch !== null || Boolean(query) || conditions.length > 0,
   };
 }
@@ -243,7 +243,7 @@ export async function readRuns(
   context: Context,
 ): Promise<Connection<RunResource>> {
   const { session, server, gateway } = context;
-  const { metricOrder, sort, listIn, toNode, find, isFiltered } = await prepareList(read, args, context);
+  const { metricOrder, sort, listIn, toNode, scan, isFiltered } = await prepareList(read, args, context);
   // The whole list is read in the order of creation, which is stable. Statistics do not depend on the order.
   const isStable = !metricOrder && server.profile.orders.CREATED_ASC;
   const ordered = listIn({});
@@ -254,9 +254,7 @@ export async function readRuns(
   const request = isOnlySummary ? { first: maxSize, maxSize, after: null } : given;
   // With a filter or a small `first`, the list may have too few runs to be worth a prefetch.
   if (!isFiltered && request.first !== 1) prefetch?.();
-  let first: RunnableRecord | undefined;
-  const see = ([row]: readonly RunnableRecord[]) => void (first ??= row);
-  const readWhole = (most: number) => readEntireList(session, whole, { most, maxSize, find });
+  const readWhole = (most: number) => readEntireList(context, whole, most, scan?.find);
   const readAll = async (most: number) => {
     const all = await readWhole(most);
     const nodeAt = (index: number) => all.records.slice(index, index + 1).map(toNode)[0] ?? null;
@@ -271,13 +269,22 @@ export async function readRuns(
     const rows = await sortedRows(all, sort, now, context);
     return { ...connect(pageOf(rows, all.scannedRows, now), toNode), readAll };
   }
-  const page = await readPage(isOnlySummary ? whole : ordered, { ...request, find, see }, toNode, context);
+  let first: RunnableRecord | undefined;
+  const seeing = scan && {
+    ...scan,
+    find: (rows: readonly RunnableRecord[]) => {
+      first ??= rows[0];
+      return scan.find(rows);
+    },
+  };
+  const page = await readSlice(session, isOnlySummary ? whole : ordered, request, seeing);
+  first ??= page.items[0];
   if (metricOrder && given.after === null && (!given.offset || page.count === 0)) {
     const readRest = () =>
       readSlice(session, listIn({ metricOrder: null }), { ...given, first: 1, offset: null });
     await requireMetric(metricOrder, first, readRest);
   }
-  return { ...page, readAll };
+  return { ...connect(page, toNode), readAll };
 }
 
 /**

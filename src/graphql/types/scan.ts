@@ -9,11 +9,10 @@ import {
 } from "../../rest/api/list-query.ts";
 import { isInner, millisecondsOf, valueAt } from "../../rest/api/record.ts";
 import type { Server } from "../../rest/api/server.ts";
-import { readSlice, type SliceRequest, PageIterator } from "../../rest/session/pagination.ts";
+import { type ScanRequest, PageIterator } from "../../rest/session/pagination.ts";
 import { START } from "../../rest/session/list-position.ts";
-import type { Session } from "../../rest/session/session.ts";
 import type { List } from "../../rest/session/page-reader.ts";
-import { connect, type Connection, type PageArgs, type WholeList } from "../core/connection.ts";
+import type { PageArgs, WholeList } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import type { Steps } from "../core/steps.ts";
 import { finite } from "./series.ts";
@@ -59,58 +58,34 @@ export function valueOf(row: object, key: string): unknown {
 
 const foldedRows = new WeakMap<Context, FoldedRows>();
 
-type Find<Row> = (rows: readonly Row[]) => Promise<readonly number[]>;
-
 /**
- * Returns a function that finds matching rows in time slices, and reports the compared arguments to the trace. Throws `InputError` for an
+ * Creates a scan that finds matching rows in time slices, and reports the compared arguments to the trace. Throws `InputError` for an
  * offset, which a scan does not support.
  */
-export function finding<Row extends object>(
+export function scanFor<Row extends object>(
   isMatch: IsMatch,
   compared: readonly string[],
   { offset }: PageArgs,
   context: Context,
-): Find<Row> {
+): ScanRequest<Row> {
   if (offset != null) throw new InputError("offset: expected none where the gateway scans the list");
   const folded = foldedRows.get(context) ?? new WeakMap();
   foldedRows.set(context, folded);
-  return (rows) => {
-    context.onScan?.(compared, rows.length);
-    return context.runCooperatively(findMatching(rows, isMatch, folded));
+  return {
+    maxRows: context.gateway.maxScannedRows,
+    find: (rows) => {
+      context.onScan?.(compared, rows.length);
+      return context.runCooperatively(findMatching(rows, isMatch, folded));
+    },
   };
-}
-
-interface PageRequest<Row> extends SliceRequest {
-  /** Finds the rows that match the conditions which the server cannot test. Null if the server tests all conditions. */
-  readonly find: Find<Row> | null;
-  /** Called with all rows that are read, whether they match or not. */
-  readonly see?: (rows: readonly Row[]) => void;
-}
-
-/** Reads a page of a list, by a scan if `find` is set. */
-export async function readPage<At, Row, Node>(
-  list: List<At, Row>,
-  { find, see, ...request }: PageRequest<Row>,
-  toNode: (row: Row) => Node,
-  { session, gateway }: Context,
-): Promise<Connection<Node>> {
-  const findIn =
-    find &&
-    ((rows: readonly Row[]) => {
-      see?.(rows);
-      return find(rows);
-    });
-  const scanning = findIn && { maxRows: gateway.maxScannedRows, find: findIn };
-  const page = await readSlice(session, list, request, scanning);
-  if (!find) see?.(page.items);
-  return connect(page, toNode);
 }
 
 /** Reads a list from its beginning until `most` rows are read, or the operation reaches one of its limits. */
 export async function readEntireList<At, Item extends object>(
-  session: Session,
+  { session, gateway: { maxPageSize: maxSize } }: Context,
   list: List<At, Item>,
-  { most, maxSize, find }: Pick<PageRequest<Item>, "maxSize" | "find"> & { readonly most: number },
+  most: number,
+  find: ScanRequest<Item>["find"] | null = null,
 ): Promise<Omit<WholeList<unknown, Item>, "nodeAt">> {
   const pages = new PageIterator(list, START, maxSize);
   const rows: Item[] = [];

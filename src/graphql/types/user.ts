@@ -18,7 +18,7 @@ import {
   root,
   exposed,
 } from "../core/builder.ts";
-import { connect, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
+import { connect, connectionOf, offsetArgs, readConnection, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires, resolveIdOrName, validateAddress } from "../core/ids.ts";
@@ -26,7 +26,7 @@ import { readViewer, type UserAddress, viewer } from "../core/kinds.ts";
 import { DeletePayload, payloadOf } from "../core/mutations.ts";
 import { Bookmarkable, Project, resourceType, User } from "../core/refs.ts";
 import { type Resource, resolveReference, toResource, requireVerification } from "../core/resource.ts";
-import { finding, readPage } from "./scan.ts";
+import { scanFor } from "./scan.ts";
 import { WORDS_DESCRIPTION, wordsTest } from "./word-search.ts";
 import { runLists } from "./run-list.ts";
 import { existsAs } from "./user-existence.ts";
@@ -53,8 +53,8 @@ function readProjects(owner: string, { words, ...args }: ProjectArgs, context: C
   };
   const toNode = (record: ProjectRecord) => toResource(Project.kind, { owner, project: record.name }, record);
   const isMatch = wordsTest(words, "words");
-  const find = isMatch && finding<ProjectRecord>(isMatch, ["words"], args, context);
-  return readPage(list, { ...sliceRequest(args, context), find }, toNode, context);
+  const scan = isMatch && scanFor<ProjectRecord>(isMatch, ["words"], args, context);
+  return readConnection(list, args, toNode, context, scan);
 }
 
 const projectAddress = (name: string | null | undefined) =>
