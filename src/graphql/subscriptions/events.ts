@@ -8,10 +8,10 @@ import type { Server } from "../../rest/api/server.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { LiveStream, StreamEvent } from "../../live/stream.ts";
 import { type Resource, toResource } from "../core/resource.ts";
-import { computedFrom, enumType, objectType } from "../core/builder.ts";
+import { computedFrom, enumType, exposed, exposedOrNull, objectType } from "../core/builder.ts";
 import { keyOf } from "../core/ids.ts";
 import { Run } from "../core/refs.ts";
-import { isFinished, RunStatusEnum, statusOf } from "../types/status.ts";
+import { isFinished, type RunStatus, RunStatusEnum } from "../types/status.ts";
 import type { Context, StreamContext } from "../core/context.ts";
 import { ownCopy } from "../../util/own-copy.ts";
 
@@ -63,17 +63,12 @@ export type UpdateReason = typeof RunUpdateReason.$inferType;
 export interface Update {
   readonly reason: UpdateReason;
   readonly run: Resource<RunnableRecord>;
-  /** The subscriber's previous event of the run; null at the beginning. */
-  readonly before: Shown | null;
+  /** The status in the subscriber's previous event of the run; null at the beginning. */
+  readonly previousStatus: RunStatus | null;
 }
 
-/** The part of a record that is needed to compare it with the next one. */
-export type Shown = Pick<Partial<RunnableRecord>, "last_status">;
-
-export const shownOf = ({ last_status }: Partial<RunnableRecord>): Shown => ({ last_status });
-
 export const RunUpdate = objectType<Update>("RunUpdate", "An event of a run.", (t) => ({
-  reason: t.field(computedFrom(RunUpdateReason, "Why it was sent.", ({ reason }) => reason)),
+  reason: t.field({ type: RunUpdateReason, ...exposed("reason", "Why it was sent.") }),
   run: t.field(
     computedFrom(
       Run,
@@ -83,8 +78,7 @@ export const RunUpdate = objectType<Update>("RunUpdate", "An event of a run.", (
   ),
   previousStatus: t.field({
     type: RunStatusEnum,
-    description: "Status in the run's previous event; null in its first one.",
-    resolve: ({ before }) => before && statusOf(before.last_status),
+    ...exposedOrNull("previousStatus", "Status in the run's previous event; null in its first one."),
   }),
 }));
 
@@ -92,9 +86,9 @@ export const RunUpdate = objectType<Update>("RunUpdate", "An event of a run.", (
 export const updateOf = (
   { kind, address }: Resource<RunnableRecord>,
   record: Partial<RunnableRecord>,
-  before: Shown | null,
-  reason: UpdateReason = before ? "CHANGED" : "APPEARED",
-): Update => ({ reason, run: toResource(kind, address, record), before });
+  previousStatus: RunStatus | null,
+  reason: UpdateReason = previousStatus ? "CHANGED" : "APPEARED",
+): Update => ({ reason, run: toResource(kind, address, record), previousStatus });
 
 /**
  * The functions of a subscription field. `subscribe` opens the events, and `resolve` is called for each event with its own context. A

@@ -13,7 +13,8 @@ import { toResource } from "../core/resource.ts";
 import { findMatching, type IsMatch } from "../types/scan.ts";
 import { checkGroups, divide, RunFilterInput } from "../types/run-filter.ts";
 import { RunKind, runListOf } from "../types/run-list.ts";
-import { eventsOf, readRun, RunUpdate, runSource, type Shown, shownOf, updateOf } from "./events.ts";
+import { type RunStatus, statusOf } from "../types/status.ts";
+import { eventsOf, readRun, RunUpdate, runSource, updateOf } from "./events.ts";
 import { bytesOfList, createReporter, type FirstPage, type ListState, readList } from "./watched-list.ts";
 
 /* The changes of one run, and of the runs of a list. */
@@ -21,12 +22,12 @@ import { bytesOfList, createReporter, type FirstPage, type ListState, readList }
 async function watchRun({ id }: { readonly id: string }, { live, server, session }: StreamContext) {
   const run = await findRun("id", id, session);
   let sent = 0;
-  let before: Shown | null = null;
+  let status: RunStatus | null = null;
   return live.watch(runSource(run, server), (record, version) => {
     if (version === sent) return null;
-    const update = updateOf(run, record, before);
+    const update = updateOf(run, record, status);
     sent = version;
-    before = shownOf(record);
+    status = statusOf(record.last_status);
     return update;
   });
 }

@@ -4,7 +4,8 @@ import { estimateHeapBytes } from "../../callers/memory-budget.ts";
 import { millisecondsOf } from "../../rest/api/record.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pagination.ts";
-import { latestOf, type Shown, shownOf, type Update, updateOf, type UpdateReason } from "./events.ts";
+import { type RunStatus, statusOf } from "../types/status.ts";
+import { latestOf, type Update, updateOf, type UpdateReason } from "./events.ts";
 
 /* The state of a polled list of runs, and the events for its subscribers. The state includes runs that have left the list. */
 
@@ -166,13 +167,13 @@ const isSame = (before: ListState, now: ListState): boolean =>
 export function createReporter(isFiltered: boolean, runAt: (id: string) => Update["run"]) {
   const reported = new Map<
     string,
-    { readonly version: number; readonly shown: Shown; readonly isListed: boolean }
+    { readonly version: number; readonly status: RunStatus; readonly isListed: boolean }
   >();
   const report = (id: string, { record, version }: Pick<Row, "record" | "version">, reason: UpdateReason) => {
-    const before = reported.get(id)?.shown ?? null;
+    const before = reported.get(id)?.status ?? null;
     const isListed = reason === "APPEARED" || reason === "CHANGED";
     reported.delete(id);
-    reported.set(id, { version, shown: shownOf(record), isListed });
+    reported.set(id, { version, status: statusOf(record.last_status), isListed });
     return updateOf(runAt(id), record, before, reason);
   };
 
