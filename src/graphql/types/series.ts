@@ -2,7 +2,7 @@ import { roundedOf } from "../../rest/api/reader.ts";
 import { isRawJSON } from "../../rest/api/record.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import { forEach, makeEach, type Steps } from "../core/steps.ts";
-import { byName, sorted } from "../core/cooperative-algorithms.ts";
+import { byName, keysOf, sorted } from "../core/cooperative-algorithms.ts";
 
 export interface Series {
   readonly name: string;
@@ -46,8 +46,7 @@ export function* asMetric(raw: unknown): Steps<unknown> {
   if (value !== null || typeof raw !== "object" || raw === null || isRawJSON?.(raw)) return value ?? raw;
   const rounded = new Map<PropertyKey, unknown>();
   let seen = 0;
-  // `for … in` would first create a string for each index of a list.
-  for (const key of Array.isArray(raw) ? raw.keys() : Object.keys(raw)) {
+  for (const key of keysOf(raw)) {
     if (++seen % VALUES_STRIDE === 0) yield;
     const inner: unknown = Reflect.get(raw, key);
     const isNested = typeof inner === "object" && inner !== null;
