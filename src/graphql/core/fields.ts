@@ -113,10 +113,6 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
       type: "DateTime" as const,
       ...property(key, description),
     }),
-    json: <const Key extends keyof R & string>(key: Key, description: string) => ({
-      type: "JSON" as const,
-      ...property(key, description),
-    }),
 
     /** A value computed from keys of the record and the resource. */
     computed: <const Key extends keyof R & string, Out, Args = object>(

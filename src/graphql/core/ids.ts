@@ -167,9 +167,8 @@ function resolveAll(
   return [resolveName(kind, argument, id), ...others.map((each) => resolveName(each, argument, id))];
 }
 
-const referenceOf = ({ kind, address }: Resource): string => kind.formatReference(address);
-
-const eitherOf = (found: readonly Resource[]): string => found.map(referenceOf).join(" or ");
+const eitherOf = (found: readonly Resource[]): string =>
+  found.map(({ kind, address }) => kind.formatReference(address)).join(" or ");
 
 /**
  * Resolves a global id or name to a resource of one of several kinds. Throws `InputError`, including for a name that two kinds can have.
@@ -254,16 +253,11 @@ export const findRun = (argument: string, id: string, session: Session) =>
 /** Checks that each segment of an address is valid in a path, and that the ids are integers. Throws `InputError`. */
 export function validateAddress<At extends Address>(argument: string, address: At): At {
   for (const [name, value] of Object.entries(address)) {
-    if (name === "id" || name === "experiment") integerId(argument, value);
-    else segment(argument, value);
+    if (name !== "id" && name !== "experiment") segment(argument, value);
+    else if (!isNumber(value))
+      throw new InputError(`${argument}: expected an integer such as 42, got ${quote(value)}`);
   }
   return address;
-}
-
-/** Returns an integer id, or throws `InputError`. */
-function integerId(argument: string, value: string): string {
-  if (isNumber(value)) return value;
-  throw new InputError(`${argument}: expected an integer such as 42, got ${quote(value)}`);
 }
 
 export const quote = (text: string) => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);

@@ -5,7 +5,7 @@ import type { RunKind } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "./builder.ts";
 import type { ResourceRef } from "./fields.ts";
-import type { Address, Kind, Resource } from "./resource.ts";
+import { type Address, type Kind, type Resource, toResource } from "./resource.ts";
 import { kinds } from "./kinds.ts";
 
 /*
@@ -31,6 +31,10 @@ export type RunRef = ResourceRef<records.RunnableRecord, RunAddress> & {
   readonly kind: { readonly run: RunKind };
 };
 export type RunResource = RunRef["$inferType"];
+
+/** The resource of a record in the list of an experiment's jobs. */
+export const jobOf = ({ owner, project, id }: RunAddress, record: records.ExperimentJobRecord) =>
+  toResource(ExperimentJob.kind, { owner, project, experiment: id, id: `${record.id}` }, record);
 
 export const runRefs = Object.values<{ readonly kind: Kind }>(resourceRefs).filter(
   // Safe: the kinds of run have such records and addresses.

@@ -15,8 +15,8 @@ import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires, resolveId } from "../core/ids.ts";
 import { type ProjectAddress, readViewer } from "../core/kinds.ts";
-import { ExperimentJob, Node, Project, Run, type RunResource } from "../core/refs.ts";
-import { load, type Resource, toResource } from "../core/resource.ts";
+import { ExperimentJob, jobOf, Node, Project, Run, type RunResource } from "../core/refs.ts";
+import { isLoaded, load, type Resource } from "../core/resource.ts";
 import { prepareList, runListOf, runLists } from "./run-list.ts";
 import { readEntireList } from "./scan.ts";
 
@@ -52,20 +52,15 @@ interface Search {
 }
 
 function byNodeOf(all: readonly OnNode[], isComplete: boolean): Search {
-  const byNode = new Map<string, OnNode[]>();
+  const byNode = new Map<string, { runs: OnNode[]; gpusInUse: number | null; isComplete: boolean }>();
   for (const each of all) {
-    const runsThere = byNode.get(each.node);
-    if (runsThere) runsThere.push(each);
-    else byNode.set(each.node, [each]);
+    const there = byNode.get(each.node) ?? { runs: [], gpusInUse: 0, isComplete };
+    there.runs.push(each);
+    if (there.gpusInUse !== null) there.gpusInUse = each.gpus === null ? null : there.gpusInUse + each.gpus;
+    byNode.set(each.node, there);
   }
-  const found = [...byNode].map(
-    ([node, runsThere]) => [node, { runs: runsThere, gpusInUse: sumOfGpus(runsThere), isComplete }] as const,
-  );
-  return { byNode: new Map(found), isComplete };
+  return { byNode, isComplete };
 }
-
-const sumOfGpus = (all: readonly OnNode[]): number | null =>
-  all.reduce<number | null>((sum, { gpus }) => (sum === null || gpus === null ? null : sum + gpus), 0);
 
 /** The GPUs that a run requests; null if its record does not contain them. */
 function gpusIn({ resources }: Placed): number | null {
@@ -105,24 +100,16 @@ async function readActiveRuns(given: readonly ProjectAddress[] | null, context: 
   };
   const placesOf = async (run: RunResource): Promise<readonly OnNode[]> => {
     const { address, kind } = run;
-    const { owner, project, id } = address;
     if (kind.name !== runs.experiment.name) {
       const keys = ["node_scheduled", "resources"];
-      const isKnown = keys.every((key) => key in run.loaded || server.omits(kind.run?.records ?? "", key));
-      const record: Placed & { readonly id?: unknown } = isKnown
+      const record: Placed & { readonly id?: unknown } = isLoaded(run, keys, server)
         ? run.loaded
         : await load(run, keys, session);
       return onNode(record, run, null);
     }
     const list = { endpoint: runs.experiment.endpoints.jobs, address, sortedBy: ["created_at"] };
     const jobs = await readAll<typeof address, ExperimentJobRecord>(list);
-    return jobs.flatMap((job) =>
-      onNode(
-        job,
-        run,
-        toResource(ExperimentJob.kind, { owner, project, experiment: id, id: `${job.id}` }, job),
-      ),
-    );
+    return jobs.flatMap((job) => onNode(job, run, jobOf(address, job)));
   };
   const readOwn = async (): Promise<readonly ProjectAddress[]> => {
     server.supported(projects.optional.list);
@@ -170,13 +157,10 @@ const ActiveRunsType = objectType<ActiveRuns>(
   "ActiveRuns",
   "The active runs on a machine, of the projects that were searched.",
   (t) => ({
-    runs: t.field(
-      computedFrom(
-        [ActiveRun],
-        "The runs. An experiment is listed once for each of its jobs on the machine.",
-        ({ runs: all }) => all,
-      ),
-    ),
+    runs: t.field({
+      type: [ActiveRun],
+      ...exposed("runs", "The runs. An experiment is listed once for each of its jobs on the machine."),
+    }),
     gpusInUse: t.int(
       exposedOrNull(
         "gpusInUse",
