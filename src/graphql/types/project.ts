@@ -21,7 +21,6 @@ import {
 } from "../core/mutations.ts";
 import { experimentsUrl, metricsUrl } from "./export-urls.ts";
 import { runList, runLists } from "./run-list.ts";
-import { archived } from "./shared-run-fields.ts";
 import { checkChange, sendUpdate, tagInputs } from "./update.ts";
 
 const { property, time, fromAddress } = fieldsOf(Project.kind);
@@ -45,12 +44,9 @@ resourceType(
       type: User,
       ...fromAddress("Owner.", ({ address }) => toResource(User.kind, { username: address.owner })),
     }),
-    description: t.string(property("description", "Free text.")),
     readme: t.string(property("readme", "Notes in Markdown.")),
     tags: t.stringList(property("tags", "Tags.")),
     isPublic: t.boolean(property("is_public", "Whether every user can see it.")),
-    isBookmarked: t.boolean(property("bookmarked", "Whether the caller bookmarked it.")),
-    isArchived: t.boolean(archived),
     createdAt: t.field(time("created_at", "Creation.")),
     updatedAt: t.field(time("updated_at", "Last change of the project itself.")),
     experimentCount: t.int(property("num_experiments", "Experiments, grouped or not.")),

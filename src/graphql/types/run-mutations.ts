@@ -70,27 +70,6 @@ function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void
   });
 }
 
-/** Commands without input: the mutation, its endpoint, and its description; `%` stands for the kind. */
-const ACTS = [
-  [
-    "start%Tensorboard",
-    "startTensorboard",
-    "Starts the TensorBoard of %. Repeating it can start a second one.",
-  ],
-  ["stop%Tensorboard", "stopTensorboard", `Stops the TensorBoard of %. ${REPEATABLE}`],
-] as const;
-
-/**
- * Commands that create a record. The `original` of the new record is the source. If the source itself was resumed, `original` is the first
- * run of the chain.
- */
-const CLONES = [
-  ["resume%", "resume", `Resumes % as a new record, which starts. ${MAKES_ANOTHER}`],
-  ["copy%", "copy", `Copies % to a new record, which starts. ${MAKES_ANOTHER}`],
-] as const;
-
-const withSubject = (text: string, subject: string) => text.replace("%", subject);
-
 for (const target of runRefs) {
   const { name, one, endpoints } = target.kind.run;
   update(target, endpoints.update);
@@ -100,13 +79,23 @@ for (const target of runRefs) {
     type: DeletePayload,
     description: sentences(`Deletes ${one}.`, EFFECTS[name]?.delete, GONE),
   });
-  for (const [mutation, endpoint, text] of ACTS)
-    command(withSubject(mutation, name), endpoints[endpoint], {
-      target,
-      description: withSubject(text, one),
-    });
-  for (const [mutation, endpoint, text] of CLONES) {
-    const description = withSubject(text, one);
-    command(withSubject(mutation, name), endpoints[endpoint], { target, description, resultOf: cloned });
-  }
+  command(`start${name}Tensorboard`, endpoints.startTensorboard, {
+    target,
+    description: `Starts the TensorBoard of ${one}. Repeating it can start a second one.`,
+  });
+  command(`stop${name}Tensorboard`, endpoints.stopTensorboard, {
+    target,
+    description: `Stops the TensorBoard of ${one}. ${REPEATABLE}`,
+  });
+  // The `original` of the new record is the source. If the source itself was resumed, `original` is the first run of the chain.
+  command(`resume${name}`, endpoints.resume, {
+    target,
+    description: `Resumes ${one} as a new record, which starts. ${MAKES_ANOTHER}`,
+    resultOf: cloned,
+  });
+  command(`copy${name}`, endpoints.copy, {
+    target,
+    description: `Copies ${one} to a new record, which starts. ${MAKES_ANOTHER}`,
+    resultOf: cloned,
+  });
 }

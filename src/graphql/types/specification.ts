@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { InputError } from "../../errors.ts";
 import { isObject } from "../../rest/api/record.ts";
 import { MAX_TEXT_LENGTH, parseYaml } from "../../rest/api/run-config.ts";
@@ -119,22 +118,17 @@ export const mergeParameters = (
   given: Readonly<Record<string, unknown>>,
 ): Specification => ({ ...(isObject(declarations) && declarations), ...given });
 
-/** Prefix of a string that replaces a number. The prefix is random, so that no other string begins with it. */
-const EXPONENT_MARK = randomUUID();
+/** Matches a string of JSON, or a number up to its exponent if the number has no dot. */
+// oxlint-disable-next-line linear/regexp -- only for valid JSON, in which every string ends
+const STRING_OR_EXPONENT = /"(?:[^"\\]|\\.)*"|(?<![\d.])\de/g;
 
 /**
  * Writes JSON that YAML 1.1 parses as the same value. A number with an exponent needs a dot. Control characters, and the line breaks that
  * only YAML has, must be escaped.
  */
 export const yamlOf = (specification: object): string =>
-  JSON.stringify(specification, (_, value: unknown) =>
-    typeof value === "number" && /^-?\de/.test(`${value}`)
-      ? `${EXPONENT_MARK}${`${value}`.replace("e", ".0e")}`
-      : value,
-  )
-    .split(`"${EXPONENT_MARK}`)
-    .map((part, index) => (index === 0 ? part : part.replace('"', "")))
-    .join("")
+  JSON.stringify(specification)
+    .replace(STRING_OR_EXPONENT, (found) => (found.startsWith('"') ? found : found.replace("e", ".0e")))
     .replace(
       /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g,
       (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
