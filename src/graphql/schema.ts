@@ -16,7 +16,6 @@ import "./types/gateway-info.ts";
 import "./types/cluster.ts";
 import "./analysis/compare-experiments.ts";
 import "./types/experiment.ts";
-import "./types/run-lookups.ts";
 import "./types/run-mutations.ts";
 import "./types/create-run.ts";
 import "./types/active-runs.ts";

@@ -56,32 +56,22 @@ function loadSelected(
     context.onFree?.();
     return resource;
   }
-  const wanted: Wanted = { resource, context, variables };
-  if (!mustVerify || !isEnough || kind.verifiedBy === "record") return fetchWanted(wanted, needs, mustVerify);
+  const startAll = ({ children }: SelectionNeeds) =>
+    children.map(async ({ start, proves }) => proves(await start(resource, context, variables)));
+  const fetchRecord = (wanted: SelectionNeeds): Promise<Resource> => {
+    const record = fetchMore(resource, wanted.keys, context.session, mustVerify);
+    // The fields start the same reads again, share the results, and report errors at their own paths.
+    for (const child of startAll(wanted)) child.catch(() => {});
+    return record;
+  };
+  if (!mustVerify || !isEnough || kind.verifiedBy === "record") return fetchRecord(needs);
   // If the selection needs no read, the reads of deferred fragments verify the resource, so that no request is sent just for the
   // verification.
   const later = needs.children.length === 0 ? needs.deferred?.() : undefined;
   const proofs = later && isLoaded(resource, later.keys, server) ? later : needs;
-  return isUnprovenAfter(startAll(wanted, proofs)).then((isUnproven) =>
-    isUnproven ? fetchWanted(wanted, proofs, true) : { ...resource, needsVerification: false },
+  return isUnprovenAfter(startAll(proofs)).then((isUnproven) =>
+    isUnproven ? fetchRecord(proofs) : { ...resource, needsVerification: false },
   );
-}
-
-interface Wanted {
-  readonly resource: Resource;
-  readonly context: Context;
-  readonly variables: Variables;
-}
-
-const startAll = ({ resource, context, variables }: Wanted, { children }: SelectionNeeds) =>
-  children.map(async ({ start, proves }) => proves(await start(resource, context, variables)));
-
-function fetchWanted(wanted: Wanted, needs: SelectionNeeds, mustVerify: boolean): Promise<Resource> {
-  const { resource, context } = wanted;
-  const record = fetchMore(resource, needs.keys, context.session, mustVerify);
-  // The fields start the same reads again, share the results, and report errors at their own paths.
-  for (const child of startAll(wanted, needs)) child.catch(() => {});
-  return record;
 }
 
 /** Whether no read has proved that the resource exists. Rejects if a read shows that the resource does not exist. */

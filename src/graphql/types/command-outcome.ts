@@ -1,6 +1,7 @@
+import type { ObjectRef } from "@pothos/core";
 import { ERROR_CODES, GatewayError } from "../../errors.ts";
 import { mapped } from "../../rest/api/record.ts";
-import { computedFrom, computedFromOrNull, enumType, type PothosTypes } from "../core/builder.ts";
+import { computedFrom, computedFromOrNull, enumType, objectType, type PothosTypes } from "../core/builder.ts";
 import type { RunResource } from "../core/refs.ts";
 
 /* The outcomes of commands, and the results of several of them. */
@@ -53,6 +54,19 @@ export const orError = <Value>(promise: Promise<Value>): Promise<Value | Gateway
 
 const failureOf = ({ result }: OneOfSeveral): GatewayError | null =>
   result instanceof GatewayError ? result : null;
+
+/** The payload of several commands. `one`: the noun for what each command is about. */
+export const payloadOfSeveral = <Result extends OneOfSeveral>(
+  name: string,
+  description: string,
+  one: string,
+  type: ObjectRef<PothosTypes, Result>,
+) =>
+  objectType<readonly Result[]>(name, description, (t) => ({
+    results: t.field(
+      computedFrom([type], `One for each ${one}, in their order.`, (results: readonly Result[]) => results),
+    ),
+  }));
 
 /** The fields of a result that report whether the command was executed, and if not, the reason. */
 export const resultFields = <Result extends OneOfSeveral>(

@@ -1,13 +1,13 @@
 import { GatewayError, InputError, isGatewayError } from "../../errors.ts";
 import { runs } from "../../rest/api/kinds.ts";
 import type { MetricRecord as Metric } from "../../rest/api/records.ts";
-import { arg, builder, computedFrom, computedFromOrNull, objectType, root } from "../core/builder.ts";
+import { arg, builder, computedFromOrNull, objectType, root } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { withId } from "../core/ids.ts";
 import { targetOf } from "../core/mutations.ts";
 import { Experiment, type ExperimentResource, MetricRecord } from "../core/refs.ts";
-import { orError, resultFields } from "./command-outcome.ts";
+import { orError, payloadOfSeveral, resultFields } from "./command-outcome.ts";
 
 /* The mutation that records metrics of an experiment. The service accepts one record per request. */
 
@@ -101,18 +101,11 @@ const MetricRecordResult = objectType<MetricResult>(
   }),
 );
 
-const CreateExperimentMetricsPayload = objectType<readonly MetricResult[]>(
+const CreateExperimentMetricsPayload = payloadOfSeveral(
   "CreateExperimentMetricsPayload",
   "Payload of `createExperimentMetrics`.",
-  (t) => ({
-    results: t.field(
-      computedFrom(
-        [MetricRecordResult],
-        "One for each record, in their order.",
-        (results: readonly MetricResult[]) => results,
-      ),
-    ),
-  }),
+  "record",
+  MetricRecordResult,
 );
 
 root.mutation("createExperimentMetrics", {

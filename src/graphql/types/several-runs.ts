@@ -1,22 +1,14 @@
-import type { FieldMap, InputShapeFromFields, ObjectRef } from "@pothos/core";
+import type { FieldMap, InputShapeFromFields } from "@pothos/core";
 import { InputError, GatewayError } from "../../errors.ts";
 import { type Command, notOffered } from "../../rest/api/endpoint.ts";
-import { type RunKind as Row, runs } from "../../rest/api/kinds.ts";
+import { capital, type RunKind as Row, runs, uncapital } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import {
-  arg,
-  computedFrom,
-  computedFromOrNull,
-  exposed,
-  objectType,
-  type PothosTypes,
-  root,
-} from "../core/builder.ts";
+import { arg, computedFromOrNull, exposed, objectType, type PothosTypes, root } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { ANY_KIND, findRun, resolveRunId, idOf, requires } from "../core/ids.ts";
+import { ANY_KIND, findRun, lookUp, resolveRunId, idOf, requires } from "../core/ids.ts";
 import { kindsByName, type ProjectAddress } from "../core/kinds.ts";
-import { Experiment, Run, type RunResource } from "../core/refs.ts";
+import { Experiment, Run, runRefs, type RunResource } from "../core/refs.ts";
 import { load, toResource } from "../core/resource.ts";
 import { withKeys } from "../core/fields.ts";
 import {
@@ -31,13 +23,18 @@ import {
   requireUuid,
   sendFor,
 } from "../core/mutations.ts";
-import { type CommandResult, orError, resultFields } from "./command-outcome.ts";
+import { type CommandResult, orError, payloadOfSeveral, resultFields } from "./command-outcome.ts";
 import { forceArg, hasFinished, readFresh, STOPS } from "./run-mutations.ts";
 
 /*
- * Root fields for runs of any kind: the lookup and, for each command that all kinds have, a mutation of several runs. Such a mutation can
- * fail for some of the runs.
+ * Root fields that look up a run, of one kind or of any kind. For each command that all kinds have, a mutation of several runs. Such a
+ * mutation can fail for some of the runs.
  */
+
+for (const target of runRefs) {
+  const { name, one } = target.kind.run;
+  root.query(uncapital(name), lookUp(target, `${capital(one)} by its id.`));
+}
 
 interface ManyCommand {
   readonly endpointOf: (row: Row) => Command<RunAddress, undefined> | undefined;
@@ -170,16 +167,10 @@ const resultType = <Fields extends FieldMap>(
     ...own(t),
   }));
 
-const payloadWith = (name: string, description: string, type: ObjectRef<PothosTypes, RunResult>) =>
-  objectType<readonly RunResult[]>(name, description, (t) => ({
-    results: t.field(
-      computedFrom([type], "One for each id, in their order.", (results: readonly RunResult[]) => results),
-    ),
-  }));
-
-const RunsPayload = payloadWith(
+const RunsPayload = payloadOfSeveral(
   "RunsPayload",
   "Payload of a command on several runs.",
+  "id",
   resultType("RunResult", (t) => ({
     run: t.field({
       type: Run,
@@ -190,9 +181,10 @@ const RunsPayload = payloadWith(
   })),
 );
 
-const DeleteRunsPayload = payloadWith(
+const DeleteRunsPayload = payloadOfSeveral(
   "DeleteRunsPayload",
   "Payload of a command that deletes several runs.",
+  "id",
   resultType("DeleteRunResult", (t) => ({
     deletedId: t.field(
       computedFromOrNull(

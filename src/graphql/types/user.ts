@@ -5,6 +5,8 @@ import type { Command, Get } from "../../rest/api/endpoint.ts";
 import { administration, capital, project, user } from "../../rest/api/kinds.ts";
 import type { Bookmark, Page } from "../../rest/api/reader.ts";
 import type { ProjectRecord, RunnableRecord } from "../../rest/api/records.ts";
+import { START } from "../../rest/session/list-position.ts";
+import { readStep } from "../../rest/session/page-reader.ts";
 import { readSlice } from "../../rest/session/pagination.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { NO_ORDER } from "../../rest/session/ties.ts";
@@ -25,11 +27,16 @@ import { requires, resolveIdOrName, validateAddress } from "../core/ids.ts";
 import { readViewer, type UserAddress, viewer } from "../core/kinds.ts";
 import { DeletePayload, payloadOf } from "../core/mutations.ts";
 import { Bookmarkable, Project, resourceType, User } from "../core/refs.ts";
-import { type Resource, resolveReference, toResource, requireVerification } from "../core/resource.ts";
+import {
+  nullIfNotFound,
+  type Resource,
+  resolveReference,
+  toResource,
+  requireVerification,
+} from "../core/resource.ts";
 import { scanFor } from "./scan.ts";
 import { WORDS_DESCRIPTION, wordsTest } from "./word-search.ts";
 import { runLists } from "./run-list.ts";
-import { existsAs } from "./user-existence.ts";
 
 const { property, fromAddress, child } = fieldsOf(User.kind);
 
@@ -150,6 +157,26 @@ const listOfUser = (list: "bookmarked" | "archived", records: string) => ({
     },
   ),
 });
+
+/**
+ * Whether a user exists; null if the service does not report it. Known servers return an empty list of projects both for a user who does
+ * not exist and for a user whose projects are all private.
+ */
+async function existsAs(
+  { address: { username }, loaded }: typeof User.$inferType,
+  _args: object,
+  { session }: Context,
+): Promise<boolean | null> {
+  const { list: endpoint } = project.optional;
+  if (loaded.is_viewer || session.knownViewer() === username) return true;
+  if (session.server.override(endpoint)) {
+    const list = { endpoint, address: { owner: username }, sortedBy: NO_ORDER };
+    const step = await readStep(session, list, START, 1).catch(nullIfNotFound);
+    if (!step) return false;
+    if (step.rest.length > 0) return true;
+  }
+  return (await readViewer(session)).username === username || null;
+}
 
 /** Source: service document, "Current user". */
 resourceType(
