@@ -1,6 +1,6 @@
 import { InputError, GatewayError } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
-import { arg, builder, flag, root, exposed } from "../core/builder.ts";
+import { arg, builder, flag, objectType, root, exposed } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { type ResultOf, makeEach } from "../core/steps.ts";
@@ -48,30 +48,29 @@ const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
   }),
 });
 
-const ExperimentComparison = builder
-  .objectRef<Awaited<ReturnType<typeof compare>>>("ExperimentComparison")
-  .implement({
-    description: "Several experiments side by side.",
-    fields: (t) => ({
-      experiments: t.field({
-        type: [Experiment],
-        ...exposed("experiments", "The experiments, in the order of `ids`."),
-      }),
-      missing: t.idList(exposed("missing", "Members of `ids` that were not found; the others are compared.")),
-      origin: t.field({
-        type: [ComparedValues],
-        ...exposed(
-          "origin",
-          "User, group, original, build, framework and tags. Runs are named by their `reference`.",
-        ),
-      }),
-      parameters: t.field({
-        type: [ComparedValues],
-        ...exposed("parameters", "Parameters, by name; those in objects by their path, such as `model.lr`."),
-      }),
-      metrics: t.field({ type: [ComparedValues], ...exposed("metrics", "Latest metrics, by name.") }),
+const ExperimentComparison = objectType<Awaited<ReturnType<typeof compare>>>(
+  "ExperimentComparison",
+  "Several experiments side by side.",
+  (t) => ({
+    experiments: t.field({
+      type: [Experiment],
+      ...exposed("experiments", "The experiments, in the order of `ids`."),
     }),
-  });
+    missing: t.idList(exposed("missing", "Members of `ids` that were not found; the others are compared.")),
+    origin: t.field({
+      type: [ComparedValues],
+      ...exposed(
+        "origin",
+        "User, group, original, build, framework and tags. Runs are named by their `reference`.",
+      ),
+    }),
+    parameters: t.field({
+      type: [ComparedValues],
+      ...exposed("parameters", "Parameters, by name; those in objects by their path, such as `model.lr`."),
+    }),
+    metrics: t.field({ type: [ComparedValues], ...exposed("metrics", "Latest metrics, by name.") }),
+  }),
+);
 
 /** The keys of the record that describe the origin of a run, by the names of their fields. */
 const ORIGIN = {

@@ -51,15 +51,14 @@ const StatusCount = objectType<ResultOf<typeof statusesOf>>("StatusCount", "Runs
 
 type ParameterValues = ResultOf<typeof parametersIn>;
 
-const ParameterValueCount = builder
-  .objectRef<ParameterValues["values"][number]>("ParameterValueCount")
-  .implement({
-    description: "Runs with a value.",
-    fields: (t) => ({
-      value: t.field({ type: "JSON", ...exposedOrNull("value", "Value as received.") }),
-      count: t.int(exposed("count", "Number of runs.")),
-    }),
-  });
+const ParameterValueCount = objectType<ParameterValues["values"][number]>(
+  "ParameterValueCount",
+  "Runs with a value.",
+  (t) => ({
+    value: t.field({ type: "JSON", ...exposedOrNull("value", "Value as received.") }),
+    count: t.int(exposed("count", "Number of runs.")),
+  }),
+);
 
 const ParameterRange = builder.objectRef<ParameterValues>("ParameterRange").implement({
   description: "The values of a parameter over runs.",
@@ -100,21 +99,17 @@ const MetricStatistics = builder.objectRef<ResultOf<typeof statisticsOf>>("Metri
   }),
 });
 
-const ParameterImportance = builder
-  .objectRef<ResultOf<typeof importanceOf>>("ParameterImportance")
-  .implement({
-    description: "How a metric correlates with a parameter.",
-    fields: (t) => ({
-      name: t.string(exposed("name", "Name of the parameter.")),
-      count: t.int(exposed("count", "Number of runs that have both as numbers; a boolean is 0 or 1.")),
-      correlation: t.float(
-        exposedOrNull(
-          "correlation",
-          "Spearman's rank correlation, -1 to 1; null if one of them never varies.",
-        ),
-      ),
-    }),
-  });
+const ParameterImportance = objectType<ResultOf<typeof importanceOf>>(
+  "ParameterImportance",
+  "How a metric correlates with a parameter.",
+  (t) => ({
+    name: t.string(exposed("name", "Name of the parameter.")),
+    count: t.int(exposed("count", "Number of runs that have both as numbers; a boolean is 0 or 1.")),
+    correlation: t.float(
+      exposedOrNull("correlation", "Spearman's rank correlation, -1 to 1; null if one of them never varies."),
+    ),
+  }),
+);
 
 /** Throws `GatewayError` if the rows of this server's lists lack one of these keys. */
 function requireInRows({ server }: Context, ...keys: readonly (keyof typeof STATISTICS_OF)[]): void {

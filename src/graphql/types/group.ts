@@ -110,20 +110,19 @@ const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").i
   }),
 });
 
-const ExperimentCounts = builder
-  .objectRef<Partial<Pick<GroupRecord, (typeof GROUP_COUNTERS)[number]>>>("ExperimentCounts")
-  .implement({
-    description: "Numbers of experiments by state, as the service counts them. They can overlap.",
-    fields: (t) => ({
-      total: t.int(exposedOrNull("num_experiments", "All experiments.")),
-      pending: t.int(exposedOrNull("num_pending_experiments", "Waiting.")),
-      running: t.int(exposedOrNull("num_running_experiments", "Running.")),
-      scheduled: t.int(exposedOrNull("num_scheduled_experiments", "Scheduled.")),
-      succeeded: t.int(exposedOrNull("num_succeeded_experiments", "Succeeded.")),
-      failed: t.int(exposedOrNull("num_failed_experiments", "Ended with an error.")),
-      stopped: t.int(exposedOrNull("num_stopped_experiments", "Stopped.")),
-    }),
-  });
+const ExperimentCounts = objectType<Partial<Pick<GroupRecord, (typeof GROUP_COUNTERS)[number]>>>(
+  "ExperimentCounts",
+  "Numbers of experiments by state, as the service counts them. They can overlap.",
+  (t) => ({
+    total: t.int(exposedOrNull("num_experiments", "All experiments.")),
+    pending: t.int(exposedOrNull("num_pending_experiments", "Waiting.")),
+    running: t.int(exposedOrNull("num_running_experiments", "Running.")),
+    scheduled: t.int(exposedOrNull("num_scheduled_experiments", "Scheduled.")),
+    succeeded: t.int(exposedOrNull("num_succeeded_experiments", "Succeeded.")),
+    failed: t.int(exposedOrNull("num_failed_experiments", "Ended with an error.")),
+    stopped: t.int(exposedOrNull("num_stopped_experiments", "Stopped.")),
+  }),
+);
 
 const { property, computed } = fieldsOf(Group.kind);
 

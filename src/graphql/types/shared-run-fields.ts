@@ -33,24 +33,21 @@ const ResourceAmount = objectType<ByName>("ResourceAmount", "How much of a resou
   limit: t.float(checkedProperty("limits", number, "Largest amount; null without a limit.")),
 }));
 
-const Resources = builder.objectRef<ByName>("Resources").implement({
-  description: "Resources that a run requests.",
-  fields: (t) => ({
-    cpuCores: t.field({
-      type: ResourceAmount,
-      ...checkedProperty("cpu", object, "CPU, in cores on known servers; null if none is requested."),
-    }),
-    memoryMiB: t.field({
-      type: ResourceAmount,
-      ...checkedProperty("memory", object, "Memory, in MiB on known servers; null if none is requested."),
-    }),
-    gpus: t.field({
-      type: ResourceAmount,
-      ...checkedProperty("gpu", object, "Number of GPUs; null if none is requested."),
-    }),
-    raw: t.field(computedFrom("JSON", "All of it, as received.", (resources) => resources)),
+const Resources = objectType<ByName>("Resources", "Resources that a run requests.", (t) => ({
+  cpuCores: t.field({
+    type: ResourceAmount,
+    ...checkedProperty("cpu", object, "CPU, in cores on known servers; null if none is requested."),
   }),
-});
+  memoryMiB: t.field({
+    type: ResourceAmount,
+    ...checkedProperty("memory", object, "Memory, in MiB on known servers; null if none is requested."),
+  }),
+  gpus: t.field({
+    type: ResourceAmount,
+    ...checkedProperty("gpu", object, "Number of GPUs; null if none is requested."),
+  }),
+  raw: t.field(computedFrom("JSON", "All of it, as received.", (resources) => resources)),
+}));
 
 export const resources = {
   type: Resources,
