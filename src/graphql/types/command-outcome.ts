@@ -52,8 +52,7 @@ export const orError = <Value>(promise: Promise<Value>): Promise<Value | Gateway
     throw error;
   });
 
-const failureOf = ({ result }: OneOfSeveral): GatewayError | null =>
-  result instanceof GatewayError ? result : null;
+const errorOf = ({ result }: OneOfSeveral) => (result instanceof GatewayError ? result : null);
 
 /** The payload of several commands. `one`: the noun for what each command is about. */
 export const payloadOfSeveral = <Result extends OneOfSeveral>(
@@ -79,21 +78,21 @@ export const resultFields = <Result extends OneOfSeveral>(
     computedFromOrNull(
       ErrorCode,
       "The code of its error; null if the outcome is `DONE`, or `NOT_SENT` because the run had finished.",
-      (result: Result) => failureOf(result)?.code ?? null,
+      (result: Result) => errorOf(result)?.code ?? null,
     ),
   ),
   message: t.field(
     computedFromOrNull(
       "String",
       "The message of its error; null without one.",
-      (result: Result) => failureOf(result)?.message ?? null,
+      (result: Result) => errorOf(result)?.message ?? null,
     ),
   ),
   retryAfterSeconds: t.field(
     computedFromOrNull(
       "Int",
       "Seconds after which to try again; null if that is not known.",
-      (result: Result) => failureOf(result)?.details.retryAfterSeconds ?? null,
+      (result: Result) => errorOf(result)?.details.retryAfterSeconds ?? null,
     ),
   ),
 });

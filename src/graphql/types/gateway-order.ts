@@ -96,11 +96,7 @@ const compare = (one: Value, other: Value): number =>
  * a different order for each request. Throws `InputError` if the list was not read to its end, or if no row has the parameter.
  */
 export async function sortedRows<Row extends RunnableRecord>(
-  {
-    records,
-    scannedRows,
-    isComplete,
-  }: Pick<WholeList<unknown, Row>, "records" | "scannedRows" | "isComplete">,
+  { records, scannedRows, isComplete }: Omit<WholeList<unknown, Row>, "nodeAt">,
   key: SortKey,
   now: number,
   context: Context,

@@ -63,10 +63,7 @@ function definitionOf(raw: unknown) {
   return areKnown ? { values } : isObject(linspace) ? { linspace } : { raw };
 }
 
-interface Parameter {
-  readonly name: string;
-  readonly raw: unknown;
-}
+type Parameter = NonNullable<ReturnType<typeof parametersIn>>[number];
 
 const MatrixParameter = objectType<Parameter>("MatrixParameter", "A searched parameter.", (t) => ({
   name: t.string(exposed("name", "Name of the parameter.")),
@@ -76,12 +73,11 @@ const MatrixParameter = objectType<Parameter>("MatrixParameter", "A searched par
 const sortParameters = createSorter();
 
 /** The searched parameters, sorted by name. Null if the matrix is not an object, or has more than `MAX_ENTRY_NAMES` names. */
-function parametersIn(matrix: unknown): Parameter[] | null {
+function parametersIn(matrix: unknown) {
   if (!isObject(matrix)) return null;
   const names = Object.keys(matrix);
-  return names.length > MAX_ENTRY_NAMES
-    ? null
-    : sortParameters(names).map((name) => ({ name, raw: matrix[name] }));
+  if (names.length > MAX_ENTRY_NAMES) return null;
+  return sortParameters(names).map((name) => ({ name, raw: matrix[name] }));
 }
 
 const RandomSearch = objectType<ByName>("RandomSearch", "Settings of a random search.", (t) => ({

@@ -48,13 +48,10 @@ function valuesOf({ values: given }: typeof MetricRecordInput.$inferInput, recor
   return Object.fromEntries(values);
 }
 
-interface Recorded {
-  readonly isSent: true;
-  readonly metric: typeof MetricRecord.$inferType;
-}
+const { createMetric } = runs.experiment.endpoints;
 
 interface MetricResult {
-  readonly result: Recorded | GatewayError;
+  readonly result: { readonly isSent: true; readonly metric: typeof MetricRecord.$inferType } | GatewayError;
 }
 
 /** The error of the records after a failed one. They are not sent, because they would fail as well, or be recorded out of order. */
@@ -72,7 +69,6 @@ async function recordEach(
   records: readonly Values[],
   { session }: Context,
 ): Promise<readonly MetricResult[]> {
-  const { createMetric } = runs.experiment.endpoints;
   const results: MetricResult[] = [];
   let failed: GatewayError | null = null;
   for (const values of records) {
@@ -125,7 +121,6 @@ root.mutation("createExperimentMetrics", {
       throw new InputError(`records: expected 1 to ${MAX_IDS} records, got ${records.length}`);
     const values = records.map(valuesOf);
     context.session.requireToken();
-    const { createMetric } = runs.experiment.endpoints;
     context.session.server.supported(createMetric);
     return recordEach(await targetOf(Experiment.kind, id, context), values, context);
   },

@@ -70,18 +70,15 @@ const projectAddress = (name: string | null | undefined) =>
 type OfUser<Row> = Get<{ readonly owner: string }, Page<Row>>;
 
 /** A kind whose records can be bookmarked and archived. */
-interface BookmarkableKind<Row extends object = object> {
+interface BookmarkableKind {
   readonly many: string;
-  readonly bookmarked: OfUser<Bookmark<Row>>;
-  readonly archived: OfUser<Row>;
-  toNode(row: Row): Resource;
+  readonly bookmarked: OfUser<Bookmark<object>>;
+  readonly archived: OfUser<object>;
+  /** Takes only rows of these two lists. */
+  toNode(row: object): Resource;
 }
 
-const projects: BookmarkableKind<ProjectRecord> = {
-  ...project.optional,
-  many: project.records,
-  toNode: (row) => toResource(Project.kind, projectAddress(row.unique_name), row),
-};
+const projectOf = (row: ProjectRecord) => toResource(Project.kind, projectAddress(row.unique_name), row);
 
 /** The kinds with bookmarks and archives, by their names in the enum `BookmarkableKind`. */
 const BOOKMARKABLE = new Map<string, BookmarkableKind>([
@@ -90,10 +87,9 @@ const BOOKMARKABLE = new Map<string, BookmarkableKind>([
     const { many, optional: { bookmarked, archived } = {} } = kind.run;
     const toNode = (row: RunnableRecord) =>
       toResource(kind, { ...projectAddress(row.project), id: `${row.id}` }, row);
-    // Safe: `toNode` receives only rows from the lists of its own kind.
-    return bookmarked && archived ? [[name, { many, bookmarked, archived, toNode } as BookmarkableKind]] : [];
+    return bookmarked && archived ? [[name, { many, bookmarked, archived, toNode }]] : [];
   }),
-  ["PROJECT", projects as BookmarkableKind],
+  ["PROJECT", { ...project.optional, many: project.records, toNode: projectOf }],
 ]);
 
 const BookmarkableKindEnum = enumType(
