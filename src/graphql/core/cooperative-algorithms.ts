@@ -2,7 +2,7 @@ import { isRawJSON } from "../../rest/api/record.ts";
 import type { Context } from "./context.ts";
 import { forEach, type Steps } from "./steps.ts";
 
-/* Sorting and comparison of many values, in steps of at most a few milliseconds. */
+/* Algorithms for many values that yield every few milliseconds. */
 
 type Compare<Item> = (one: Item, other: Item) => number;
 
@@ -10,10 +10,10 @@ export const compareText: Compare<string> = (one, other) => (one < other ? -1 : 
 
 export const byName: Compare<{ readonly name: string }> = (one, other) => compareText(one.name, other.name);
 
-/** Number of items that are sorted, merged or compared between two pauses. */
+/** Number of items that are sorted, merged, compared or written between two yields. */
 const COMPARISON_STRIDE = 1_000;
 
-/** Sorts items: first in parts, which are then merged in pairs. */
+/** Sorts items by a merge sort that begins with runs of `COMPARISON_STRIDE` items. Equal items keep their order. */
 export function* sorted<Item extends object | string>(
   items: readonly Item[],
   compare: Compare<Item>,
@@ -49,7 +49,7 @@ function* mergedOf<Item extends object | string>(
   return merged.concat(other.slice(second));
 }
 
-/** The first items in sorted order, at most `most` of them. */
+/** Returns the first `most` items in sorted order. */
 export function* firstOf<Item>(items: Iterable<Item>, most: number, compare: Compare<Item>): Steps<Item[]> {
   let first: Item[] = [];
   yield* forEach(items, (item) => {
@@ -82,10 +82,7 @@ export function* isEqual(one: unknown, other: unknown, progress = { compared: 0 
   return true;
 }
 
-/**
- * Formats a JSON value as a string: a string unchanged, any other value as JSON. A nested value is formatted once for all fields that show
- * it.
- */
+/** Returns a string unchanged, and any other JSON value as JSON. Fields that show the same object or list share its JSON. */
 export const textOf = (value: unknown, context: Pick<Context, "memoized">): string | Promise<string> => {
   if (typeof value === "string") return value;
   return isNested(value) ? context.memoized(value, ["text"], () => jsonOf(value)) : JSON.stringify(value);

@@ -21,8 +21,8 @@ import { prepareList, runListOf, runLists } from "./run-list.ts";
 import { readEntireList } from "./scan.ts";
 
 /*
- * The runs on a machine. Servers have no filter for machines, so the gateway reads the active runs of projects, once for all machines of an
- * operation. Jobs, build jobs and jobs of experiments name the machine on which they were scheduled.
+ * The active runs on a machine. Servers cannot filter runs by machine, so the gateway reads all active runs of the projects, once for all
+ * machines of an operation. The records of jobs, build jobs and jobs of experiments have the name of their machine.
  */
 
 type Placed = Partial<Pick<JobRecord, "node_scheduled" | "resources">>;
@@ -42,10 +42,7 @@ interface ActiveRuns {
   readonly isComplete: boolean;
 }
 
-/**
- * The active runs of all machines, by the name of the machine. They are grouped once, because an operation may select the same machine many
- * times.
- */
+/** The active runs of all machines, grouped once by the name of the machine, because an operation may select a machine many times. */
 interface Search {
   readonly byNode: ReadonlyMap<string, ActiveRuns>;
   readonly isComplete: boolean;
@@ -62,7 +59,7 @@ function byNodeOf(all: readonly OnNode[], isComplete: boolean): Search {
   return { byNode, isComplete };
 }
 
-/** The GPUs that a run requests; null if its record does not contain them. */
+/** The number of GPUs that a run requests; null if the record does not contain it. */
 function gpusIn({ resources }: Placed): number | null {
   if (resources === undefined) return null;
   const gpu = valueAt(resources, "gpu");
@@ -77,7 +74,10 @@ function onNode(record: Placed, run: RunResource, experimentJob: OnNode["experim
   return node ? [{ node, run, experimentJob, gpus: gpusIn(record) }] : [];
 }
 
-/** Reads the active runs of projects. Without `given`, reads the projects of the caller. A limit of the operation ends the scan early. */
+/**
+ * Reads the active runs of the given projects, by default of the caller's projects. If the operation reaches a limit, the result is
+ * incomplete.
+ */
 async function readActiveRuns(given: readonly ProjectAddress[] | null, context: Context): Promise<Search> {
   const { session, server, gateway } = context;
   let isComplete = true;
@@ -129,7 +129,7 @@ async function readActiveRuns(given: readonly ProjectAddress[] | null, context: 
   return byNodeOf(found.flat(2), isComplete);
 }
 
-/** The kinds of run that are placed on machines, directly or through their jobs. */
+/** The names of the kinds of run that run on machines, themselves or by their jobs. */
 const PLACED = [...runLists.values()].flatMap(({ target: { kind } }) =>
   kind.name === runs.experiment.name || kind.run.keys.includes("node_scheduled") ? [kind.name] : [],
 );

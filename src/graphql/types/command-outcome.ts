@@ -4,7 +4,7 @@ import { mapped } from "../../rest/api/record.ts";
 import { computedFrom, computedFromOrNull, enumType, objectType, type PothosTypes } from "../core/builder.ts";
 import type { RunResource } from "../core/refs.ts";
 
-/* The outcomes of commands, and the results of several of them. */
+/* The outcome of a command, and the fields that mutations with several commands have in common. */
 
 interface Sent {
   readonly isSent: boolean;
@@ -15,7 +15,7 @@ export interface Commanded extends Sent {
   readonly run: RunResource | null;
 }
 
-/** The result of a command, or the error of the service. */
+/** The result of a command, or its error. */
 export type CommandResult = Commanded | GatewayError;
 
 export const ErrorCode = enumType(
@@ -37,11 +37,11 @@ export function outcomeOf(result: Sent | GatewayError): typeof CommandOutcome.$i
   const { outcome, upstream } = result.details;
   if (outcome) return "UNKNOWN";
   if (result.code === "NOT_FOUND") return "NOT_FOUND";
-  // An error of a GET means that the command was not sent, because the record is read first.
+  // Reads come before the command, so if a GET failed, the command was not sent.
   return upstream?.method !== "GET" && upstream?.status !== undefined ? "REFUSED" : "NOT_SENT";
 }
 
-/** The result of one of several commands of a mutation, or its error. */
+/** One command of a mutation with several commands: its result or its error. */
 interface OneOfSeveral {
   readonly result: Sent | GatewayError;
 }
@@ -54,7 +54,7 @@ export const orError = <Value>(promise: Promise<Value>): Promise<Value | Gateway
 
 const errorOf = ({ result }: OneOfSeveral) => (result instanceof GatewayError ? result : null);
 
-/** The payload of several commands. `one`: the noun for what each command is about. */
+/** Defines the payload type of a mutation with several commands. `one`: the noun for the argument's items, such as `id`. */
 export const payloadOfSeveral = <Result extends OneOfSeveral>(
   name: string,
   description: string,
@@ -67,7 +67,7 @@ export const payloadOfSeveral = <Result extends OneOfSeveral>(
     ),
   }));
 
-/** The fields of a result that report whether the command was executed, and if not, the reason. */
+/** The fields that report whether a command was executed and, if not, why. */
 export const resultFields = <Result extends OneOfSeveral>(
   t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Result>,
 ) => ({

@@ -16,7 +16,7 @@ import { ParameterInput, parametersByName } from "./parameters.ts";
 import { buildSpecification, mergeParameters, ONE, specificationOf, yamlOf } from "./specification.ts";
 import { checkChange, orTaken } from "./update.ts";
 
-/* Mutations that create runs. Source: releases 0.2 and 0.4.4 of the server; the service's document has none. */
+/* Mutations that create runs. The service's document does not describe them. Source: releases 0.2 and 0.4.4 of the server. */
 
 const commonInputs = (t: Inputs, kind: string, tags = "Tags.") => ({
   specification: t.field({
@@ -71,7 +71,7 @@ const CreateGroupInput = builder.inputType("CreateGroupInput", {
   }),
 });
 
-/** The number by which a body refers to a record of the same project. */
+/** Resolves an id to the number by which a request body refers to a record. Throws `InputError` if the record is in another project. */
 async function numberIn<R extends object, At extends Address>(
   project: ProjectAddress,
   kind: Kind<R, At>,
@@ -92,7 +92,7 @@ async function numberIn<R extends object, At extends Address>(
 
 type Create = Command<ProjectAddress, CreatedRecord, Revision>;
 
-/** Sends the command that creates a run in a project. `bodyOf` returns the part of the body that is specific to the kind. */
+/** Creates a run in a project. `bodyOf` returns the part of the body that is specific to the kind. */
 async function create<R extends RunnableRecord>(
   target: ResourceRef<R, RunAddress>,
   endpoint: Create,
@@ -140,12 +140,12 @@ root.mutation("createExperiment", {
       const given = parametersByName(parameters, "input.parameters");
       if (given) requireUnambiguous("declarations", "the parameters are sent as values");
       const { server } = context.session;
-      // Throws before anything is read if the server would ignore the group.
+      // Called before any read: throws if the server would ignore the group.
       if (id != null) server.bodyOf("createExperiment", { group: id });
       const number = id == null ? undefined : await numberIn(address, Group.kind, "input.group", id, context);
       return {
         config: written,
-        // On the server, these parameters replace all of the specification's.
+        // The server replaces all parameters of the specification with these.
         declarations: given && mergeParameters(parsed, given),
         ...server.bodyOf("createExperiment", { group: number }),
       };
@@ -179,7 +179,7 @@ root.mutation("createBuildJob", {
     })),
 });
 
-/** Maximum experiments of a new selection. */
+/** Maximum number of experiments in a new selection. */
 const MAX_SELECTED = 100;
 
 root.mutation("createGroup", {
@@ -197,7 +197,7 @@ root.mutation("createGroup", {
       const { experiments, specification, specificationText } = args.input;
       if (experiments == null) {
         const { written } = await specificationOf("group", args.input, context);
-        // The server accepts only a string. JSON is YAML.
+        // The server accepts only YAML, as a string. JSON is YAML.
         return { content: typeof written === "string" ? written : yamlOf(written) };
       }
       if (specification != null || specificationText != null)
@@ -207,7 +207,7 @@ root.mutation("createGroup", {
           `input.experiments: expected at most ${MAX_SELECTED}, got ${experiments.length}`,
         );
       const { server } = context.session;
-      // Throws before anything is read if the server would ignore the experiments.
+      // Called before any read: throws if the server would ignore the experiments.
       server.bodyOf("createGroup", { experiments: [] });
       const numbers = await Promise.all(
         experiments.map((id, index) =>

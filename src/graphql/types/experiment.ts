@@ -50,7 +50,7 @@ const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").im
 
 const sortParameters = createSorter();
 
-/** The parameters of a record, if any. Throws `GatewayError` if they are not an object. */
+/** The parameters of a record; null if it has none. Throws `GatewayError` if they are not an object. */
 function parametersIn({ declarations }: Partial<ExperimentRecord>) {
   if (declarations == null || isObject(declarations)) return declarations ?? null;
   const type = Array.isArray(declarations) ? "list" : typeof declarations;
@@ -60,7 +60,10 @@ function parametersIn({ declarations }: Partial<ExperimentRecord>) {
   );
 }
 
-/** Restricts a list to the experiments with a given original. The gateway scans the list, because servers have no filter for originals. */
+/**
+ * Restricts a list to the clones of an experiment. The gateway scans the list, because servers cannot filter by `original`. Throws
+ * `GatewayError` if list items lack this key.
+ */
 function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
   if (!isInRows(server, runs.experiment.records, "original")) throw notOffered("clones of experiments");
   const isMatch: IsMatch = function* (row) {
@@ -166,7 +169,7 @@ root.mutation("restartExperiment", {
     const source = await targetOf(Experiment.kind, id, context);
     const given = Object.entries({ ...input, parameters }).filter(([, value]) => value !== null);
     const body = session.server.bodyOf("restart", Object.fromEntries(given));
-    // Without input, the request has no body.
+    // A restart without input is sent without a body.
     const sent = Object.keys(body).length === 0 ? undefined : body;
     return cloned(source, await session.send(endpoints.restart, source.address, sent));
   },

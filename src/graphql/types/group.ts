@@ -56,7 +56,7 @@ const MatrixDefinition = builder.unionType("MatrixDefinition", {
 const isScalar = (value: unknown): boolean =>
   ["string", "number", "boolean"].includes(typeof value) || roundedOf(value) !== null;
 
-/** The values of a searched parameter in one of the documented formats, or as received. */
+/** Converts the values of a searched parameter. `raw` has values that are in none of the documented formats. */
 function definitionOf(raw: unknown) {
   const { values, linspace }: ByName = isObject(raw) ? raw : {};
   const areKnown = Array.isArray(values) && values.every(isScalar);
@@ -87,7 +87,7 @@ const RandomSearch = objectType<ByName>("RandomSearch", "Settings of a random se
 const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").implement({
   description: "Settings of a hyperparameter search.",
   fields: (t) => ({
-    // These values need no check here, because the record has been checked as a whole.
+    // `early_stopping` and `seed` may be any JSON, so they need no check.
     earlyStopping: t.field(
       computedFromOrNull("JSON", "Rules of early stopping.", ({ early_stopping: rules }) => rules ?? null),
     ),

@@ -25,7 +25,7 @@ import { checkChange, sendUpdate, tagInputs } from "./update.ts";
 
 const { property, time, fromAddress } = fieldsOf(Project.kind);
 
-/** Source: release 0.4 of the server; the service's document has no record of projects. */
+/** The service's document does not describe projects. Source: release 0.4 of the server. */
 resourceType(
   Project,
   "A project, which contains runs. Name, owner, URLs and lists follow from the id and cost no request for the project; all other fields are read, and require `PROJECT_RECORDS`.",

@@ -54,15 +54,15 @@ interface MetricResult {
   readonly result: { readonly isSent: true; readonly metric: typeof MetricRecord.$inferType } | GatewayError;
 }
 
-/** The error of the records after a failed one. They are not sent, because they would fail as well, or be recorded out of order. */
+/** The error of each record after a failed one. These records are not sent: they would fail as well, or would be recorded out of order. */
 const notReached = ({ code, details: { retryAfterSeconds } }: GatewayError) =>
   new GatewayError(code, "Not sent, because an earlier record was not recorded.", {
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   });
 
 /**
- * Sends the records one after the other, so that the service stores them in order. Sends no further records after an error that is not
- * about the values of a record.
+ * Sends records one by one, so that the service stores them in order. Stops at an error, unless the service has only refused the values of
+ * that record.
  */
 async function recordEach(
   parent: ExperimentResource,

@@ -19,9 +19,9 @@ import { CommandOutcome, type Commanded, outcomeOf } from "./command-outcome.ts"
 import { isFinished, STATE } from "./status.ts";
 import { update } from "./update.ts";
 
-/* The mutations of each kind of run. A kind has the commands whose endpoints are in its row of `rest/api/kinds.ts`. */
+/* The mutations of each kind of run: those whose endpoints are in the row of the kind in `rest/api/kinds.ts`. */
 
-/** Reads the current state of a run. Does not reuse the reads of other operations, which may be older than the end of the run. */
+/** Reads the current state of a run. Does not use shared responses of other operations, which may be older than the end of the run. */
 export function readFresh(run: RunResource, session: Session): Promise<RunResource> {
   session.endSharing();
   return fetchMore(run, STATE, session);
@@ -35,7 +35,7 @@ export const forceArg = {
 
 export const STOPS = "Finished runs are left alone. A run that is stopping may still have its old status.";
 
-/** The effects of a command beyond its effect on the run itself, by kind. */
+/** Sentences about the effects of a command on other runs, by kind. */
 const EFFECTS: Readonly<Record<string, { readonly stop?: string; readonly delete?: string }>> = {
   BuildJob: { delete: "Runs that used its image lose the link to it." },
   Group: { stop: "Its experiments are stopped as well.", delete: "Its experiments are deleted as well." },
@@ -43,7 +43,7 @@ const EFFECTS: Readonly<Record<string, { readonly stop?: string; readonly delete
 
 const sentences = (...all: readonly (string | undefined)[]): string => all.filter(Boolean).join(" ");
 
-/** Adds the mutation that stops a run. The run is read first, because servers would also stop a finished run. */
+/** Adds the mutation that stops a run. It reads the run first, because servers would also stop a finished run. */
 function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void {
   const { name, one } = target.kind.run;
   const type = objectType<Commanded>(`Stop${name}Payload`, "Payload of a stop command.", (t) => ({

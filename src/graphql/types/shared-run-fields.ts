@@ -21,10 +21,7 @@ import { createSorter, namedIn, toNamed } from "./metrics.ts";
 import { enumValueOf } from "./status.ts";
 import { outputFiles } from "./output-files.ts";
 
-/*
- * Fields that several kinds of run, but not all, have in common. Experiment jobs have some of them as well. Usage: `resources:
- * t.field(resources)`.
- */
+/* Fields that several kinds have in common, but not all kinds of run: `resources: t.field(resources)`. */
 
 const { property, reference, computed } = fieldsOf<JobRecord>();
 
@@ -83,7 +80,7 @@ const dataReferences = {
 
 export const nodeScheduled = reference("node_scheduled", Node, "Machine on which it was scheduled.");
 
-/** The field `isArchived`. It never causes a request, because the service reports it only in lists of archived records. */
+/** The field `isArchived`. It never causes an upstream request: only lists of archived records have the key, not the records themselves. */
 export const archived = {
   ...fieldsOf<Pick<RunnableRecord, "deleted">>().fromAddress(
     "Whether it is archived; null if the service does not say.",
@@ -136,7 +133,7 @@ const CloningStrategyEnum = enumType(
   STRATEGIES,
 );
 
-/** Converts a cloning strategy to the enum: an unknown string is `OTHER`. Null for a run that is not a clone. */
+/** Converts a cloning strategy to the enum. An unknown string becomes `OTHER`; null if the run is not a clone. */
 const cloningStrategyOf = (raw: string | null | undefined) =>
   raw ? enumValueOf<keyof typeof STRATEGIES>(STRATEGIES, raw) : null;
 

@@ -74,7 +74,7 @@ interface BookmarkableKind {
   readonly many: string;
   readonly bookmarked: OfUser<Bookmark<object>>;
   readonly archived: OfUser<object>;
-  /** Takes only rows of these two lists. */
+  /** Must be called only with rows of these two lists. */
   toNode(row: object): Resource;
 }
 
@@ -106,8 +106,8 @@ const bookmarkableArgs = {
 };
 
 /**
- * Throws `GatewayError` unless the caller may see the bookmarks of a user. Otherwise an empty list would only mean that the caller may not
- * see them.
+ * Rejects with `FORBIDDEN` unless the caller may see the bookmarks of a user, for whom the service has returned an empty list. To other
+ * callers, it returns an empty list in any case.
  */
 async function requireVisible(username: string, session: Session): Promise<void> {
   if (session.knownViewer() === username) return;
@@ -128,9 +128,9 @@ const listOfUser = (list: "bookmarked" | "archived", records: string) => ({
     ) => {
       const bookmarkable = BOOKMARKABLE.get(kind);
       if (!bookmarkable) throw new TypeError(`expected a kind that is bookmarkable, got ${kind}`);
-      // Some servers show superusers the bookmarks of other users, but `bookmarked` is about the caller.
+      // `bookmarked` is about the caller. Some servers show superusers the bookmarks of other users.
       const bookmark = loaded.is_viewer ? { bookmarked: true } : {};
-      // Safe: the rows belong to the list.
+      // Safe: the rows come from the list of this kind.
       const toNode = (row: object): Resource | null => {
         if (list === "archived") return bookmarkable.toNode(row);
         const { content_object: record } = row as Bookmark<object>;
@@ -146,7 +146,7 @@ const listOfUser = (list: "bookmarked" | "archived", records: string) => ({
       if (list === "bookmarked" && isEmpty && !loaded.is_viewer)
         await requireVisible(address.username, context.session);
       const nodes = page.items.map(toNode);
-      // A bookmark may refer to no record.
+      // The record of a bookmark may be null.
       const items = nodes.flatMap((node, index) => (node ? [{ node, index }] : []));
       const cursorAt = (index: number) => page.cursorAt(items[index]?.index ?? index);
       return connect({ ...page, items, cursorAt }, ({ node }) => node);
@@ -155,7 +155,7 @@ const listOfUser = (list: "bookmarked" | "archived", records: string) => ({
 });
 
 /**
- * Whether a user exists; null if the service does not report it. Known servers return an empty list of projects both for a user who does
+ * Resolves with whether a user exists; null if that is not known. On known servers, the list of projects is empty both for a user who does
  * not exist and for a user whose projects are all private.
  */
 async function existsAs(
@@ -207,7 +207,7 @@ root.query("viewer", {
   resolve: (_, _args, { session }) => {
     const username = session.knownViewer();
     if (username === null) return viewerOf(session);
-    // Reads that use the cached name start in parallel with the read that verifies the name.
+    // With the cached name, the reads of the selection start in parallel with the read that verifies the name.
     return requireVerification(toResource(viewer, { username }, { username, is_viewer: true }));
   },
 });
@@ -279,7 +279,7 @@ root.mutation("login", {
   resolve: (_, { input }, { session }) => session.send(user.login, {}, input),
 });
 
-/** Adds a mutation of a user. `known` has the values of the user's record that follow from the command. */
+/** Adds a mutation of a user. `known` has the record values that follow from the command. */
 const administer = (
   name: string,
   endpoint: Command<UserAddress, undefined>,
@@ -288,7 +288,7 @@ const administer = (
   type: typeof UserPayload | typeof DeletePayload = UserPayload,
 ) =>
   root.mutation(name, {
-    // Safe: each payload is created from a resource.
+    // Safe: both payload types accept a user.
     type: type as typeof UserPayload,
     description,
     args: { username: arg.string({ required: true, description: "Login name." }) },
