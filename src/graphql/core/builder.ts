@@ -4,6 +4,7 @@ import SchemaBuilder, {
   type FieldOptionsFromKind,
   InputFieldBuilder,
   type InputFieldMap,
+  type InputType,
   type TypeParam,
 } from "@pothos/core";
 import type { FieldExtensions } from "../../engine/field-extensions.ts";
@@ -37,6 +38,11 @@ export const objectType = <Shape>(
 ) => builder.objectRef<Shape>(name).implement({ description, fields });
 
 export const arg = new InputFieldBuilder<PothosTypes, "Arg">(builder, "Arg");
+
+/** The argument `input` of a mutation. */
+export const inputArg = <Type extends InputType<PothosTypes>>(type: Type, description: string) => ({
+  input: arg.field({ type, required: true, description }),
+});
 
 export const flag = (defaultValue: boolean, description: string) =>
   arg.boolean({ required: true, defaultValue, description });

@@ -4,7 +4,7 @@ import type { Command } from "../../rest/api/endpoint.ts";
 import { type Revision, runs } from "../../rest/api/kinds.ts";
 import type { CreatedRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { arg, builder, type Inputs, root } from "../core/builder.ts";
+import { arg, builder, type Inputs, root, inputArg } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
 import { resolveId, quote, requires } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
@@ -125,10 +125,7 @@ root.mutation("createExperiment", {
     "Creates an experiment, which starts as soon as the cluster has room.",
     experiment.optional.create,
   ),
-  args: {
-    ...projectArg,
-    input: arg.field({ type: CreateExperimentInput, required: true, description: "The experiment." }),
-  },
+  args: { ...projectArg, ...inputArg(CreateExperimentInput, "The experiment.") },
   resolve: (_, args, context) =>
     create(Experiment, experiment.optional.create, args, context, async (address) => {
       const { parameters, group: id } = args.input;
@@ -155,10 +152,7 @@ root.mutation("createExperiment", {
 root.mutation("createJob", {
   type: payloadOf(Job),
   description: describe("Creates a job, which starts as soon as the cluster has room.", job.optional.create),
-  args: {
-    ...projectArg,
-    input: arg.field({ type: CreateJobInput, required: true, description: "The job." }),
-  },
+  args: { ...projectArg, ...inputArg(CreateJobInput, "The job.") },
   resolve: (_, args, context) =>
     create(Job, job.optional.create, args, context, async () => ({
       config: (await specificationOf("job", args.input, context)).written,
@@ -169,10 +163,7 @@ root.mutation("createJob", {
 root.mutation("createBuildJob", {
   type: payloadOf(BuildJob),
   description: describe("Creates a build job, which builds an image.", build.optional.create),
-  args: {
-    ...projectArg,
-    input: arg.field({ type: CreateBuildJobInput, required: true, description: "The build job." }),
-  },
+  args: { ...projectArg, ...inputArg(CreateBuildJobInput, "The build job.") },
   resolve: (_, args, context) =>
     create(BuildJob, build.optional.create, args, context, async () => ({
       config: await buildSpecification(args.input, context),
@@ -188,10 +179,7 @@ root.mutation("createGroup", {
     "Creates a group, which creates and starts its experiments, or which only selects some.",
     group.optional.create,
   ),
-  args: {
-    ...projectArg,
-    input: arg.field({ type: CreateGroupInput, required: true, description: "The group." }),
-  },
+  args: { ...projectArg, ...inputArg(CreateGroupInput, "The group.") },
   resolve: (_, args, context) =>
     create(Group, group.optional.create, args, context, async (address) => {
       const { experiments, specification, specificationText } = args.input;

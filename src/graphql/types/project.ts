@@ -1,7 +1,7 @@
 import type { InputShapeFromFields } from "@pothos/core";
 import { InputError } from "../../errors.ts";
 import { capital, project, uncapital } from "../../rest/api/kinds.ts";
-import { arg, builder, root } from "../core/builder.ts";
+import { builder, inputArg, root } from "../core/builder.ts";
 import { fieldsOf, withKeys } from "../core/fields.ts";
 import { resolveReference, toResource } from "../core/resource.ts";
 import { resolveId, lookUp, requires, withId } from "../core/ids.ts";
@@ -106,7 +106,7 @@ const visibility = (isPublic: boolean | null | undefined) =>
 root.mutation("createProject", {
   type: payloadOf(Project),
   description: `Creates a project of the caller.${requires(create)}`,
-  args: { input: arg.field({ type: CreateProjectInput, required: true, description: "The project." }) },
+  args: inputArg(CreateProjectInput, "The project."),
   resolve: async (_, { input }, { session }) => {
     checkChange(input);
     const { isPublic, ...values } = input;
@@ -121,10 +121,7 @@ root.mutation("createProject", {
 root.mutation("updateProject", {
   type: payloadOf(Project),
   description: `Changes a project.${requires(update)}`,
-  args: {
-    ...withId(Project),
-    input: arg.field({ type: UpdateProjectInput, required: true, description: "Fields to change." }),
-  },
+  args: { ...withId(Project), ...inputArg(UpdateProjectInput, "Fields to change.") },
   resolve: async (_, { id, input: { isPublic, ...input } }, context) => {
     const source = resolveId(Project.kind, "id", id);
     for (const [name, value] of Object.entries({ name: input.name, isPublic }))

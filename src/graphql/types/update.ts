@@ -6,7 +6,7 @@ import { isMismatch, unusable } from "../../rest/api/record.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { checkText } from "../../rest/api/list-query.ts";
-import { arg, builder, type Inputs, root } from "../core/builder.ts";
+import { builder, inputArg, type Inputs, root } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { quote, withId } from "../core/ids.ts";
 import { type Address, fetchMore, type Resource, toResource } from "../core/resource.ts";
@@ -116,10 +116,7 @@ export function update<R extends Tagged>(
   root.mutation(`update${name}`, {
     type: payloadOf(target),
     description: `Changes ${one}. ${REPEATABLE}`,
-    args: {
-      ...withId(target),
-      input: arg.field({ type: UpdateRunInput, required: true, description: "Fields to change." }),
-    },
+    args: { ...withId(target), ...inputArg(UpdateRunInput, "Fields to change.") },
     resolve: async (_, { id, input }, context) => {
       checkChange(input);
       if (input.readme !== undefined && !keys.includes("readme"))

@@ -19,6 +19,7 @@ import {
   objectType,
   root,
   exposed,
+  inputArg,
 } from "../core/builder.ts";
 import { connect, connectionOf, offsetArgs, readConnection, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
@@ -273,7 +274,7 @@ const UserPayload = payloadOf(User);
 root.mutation("login", {
   type: LoginPayload,
   description: "Exchanges user name and password for a token, which later requests send.",
-  args: { input: arg.field({ type: LoginInput, required: true, description: "Credentials." }) },
+  args: inputArg(LoginInput, "Credentials."),
   // Prevents one request from guessing many passwords with aliases.
   extensions: { maxPerOperation: 1 } satisfies FieldExtensions,
   resolve: (_, { input }, { session }) => session.send(user.login, {}, input),
