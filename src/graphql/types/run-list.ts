@@ -205,11 +205,11 @@ export async function prepareList(
   const { query } = args;
   const { kind } = target;
   const { order, metricOrder, sort } = orderOf(args.order, kind.run);
-  const { owner, project } = address;
-  const filter = divide(args.filter, { kind, project: { owner, project } }, server);
+  const at = { owner: address.owner, project: address.project };
+  const filter = divide(args.filter, { kind, project: at }, server);
   const conditions = [...(narrowing?.conditions ?? []), ...filter.conditions];
   const listRequest = { group: listedIn?.id, order, metricOrder, conditions, query };
-  const checks = checkGroups(listRequest, { owner, project }, context);
+  const checks = checkGroups(listRequest, at, context);
   if (checks.length > 0) await Promise.all(checks);
   server.supported(endpoint);
   if (sort) requireSortKeys(sort, server, kind.run.records);
@@ -231,8 +231,7 @@ export async function prepareList(
       sortedBy: server.sortKeys({ ...listRequest, ...other }),
       narrowing: marked,
     }),
-    toNode: (record: RunnableRecord) =>
-      toResource(kind, { owner, project, id: `${record.id}` }, record, listedIn),
+    toNode: (record: RunnableRecord) => toResource(kind, { ...at, id: `${record.id}` }, record, listedIn),
     scan: isMatch && scanFor<RunnableRecord>(isMatch, compared, args, context),
     isFiltered: isMatch !== null || Boolean(query) || conditions.length > 0,
   };
@@ -310,11 +309,7 @@ const OF_METRICS = ["metrics", "metricSeries", "metricSummaries"];
 const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "scan"];
 
 /** Whether a list proves that its parent exists. An empty list does not: the service returns one for a group that does not exist. */
-export const provesParent = ({
-  nodes,
-  count,
-  scan,
-}: Pick<Connection<unknown>, "nodes" | "count" | "scan">): boolean =>
+export const provesParent = ({ nodes, count, scan }: Connection<unknown>): boolean =>
   nodes.length > 0 || Math.max(count ?? 0, scan?.scannedRows ?? 0) > 0;
 
 /**
