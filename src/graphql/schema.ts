@@ -5,9 +5,8 @@ import { prefetchResources } from "./core/prefetch.ts";
 import { serveSubgraph, toSubgraphSchema } from "./federation/subgraph.ts";
 import { rename, renameDocument, type Renames, wordsOf } from "./federation/rename.ts";
 
-// Each file adds its types and fields to the builder. The schema lacks the types and fields of a file that is not imported here. The order
-// of the imports is the order of the root fields. GraphiQL suggests root fields in this order, but compares their indexes as strings.
-// Therefore `experiment` (10) comes before `experimentJob` (8), and `project` (14) before `projects` (4).
+// Each file adds its types and fields to the builder, in the order of these imports. GraphiQL suggests root fields in the order of the
+// strings of their indexes, so that `experiment` (10) comes before `experimentJob` (8), and `project` (14) before `projects` (4).
 import "./core/scalars.ts";
 import "./types/interfaces.ts";
 import "./types/entity.ts";
@@ -16,7 +15,6 @@ import "./types/gateway-info.ts";
 import "./types/cluster.ts";
 import "./analysis/compare-experiments.ts";
 import "./types/experiment.ts";
-import "./types/run-lookups.ts";
 import "./types/run-mutations.ts";
 import "./types/create-run.ts";
 import "./types/active-runs.ts";
@@ -50,11 +48,11 @@ const build = (): GraphQLSchema => describeListCosts(prefetchResources(toSubgrap
 
 export const schema = serveSubgraph(build());
 
-/** The schema with renamed types. Only documents, results and SDL use the new names. */
+/** Returns the schema with renamed types. The code uses the original names everywhere. */
 export const schemaFor = (renames: Renames): GraphQLSchema =>
   Object.keys(renames).length === 0 ? schema : serveSubgraph(rename(build(), renames));
 
-/** Returns a function that renames the types and root fields in a document of this package, as `schemaFor` renames them in the schema. */
+/** Returns a function that renames types and root fields in a document, as `schemaFor` does in the schema. */
 export function documentsFor(renames: Renames): (text: string) => string {
   if (Object.keys(renames).length === 0) return (text) => text;
   const words = wordsOf(schema, renames);

@@ -1,6 +1,6 @@
 import { InputError, GatewayError } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
-import { arg, builder, flag, root, exposed } from "../core/builder.ts";
+import { arg, builder, flag, objectType, root, exposed } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { type ResultOf, makeEach } from "../core/steps.ts";
@@ -11,13 +11,11 @@ import { isEqual, isSameScalar } from "../core/cooperative-algorithms.ts";
 import { finite } from "../types/series.ts";
 import { type Column, columnsOf, type Row } from "./experiment-statistics.ts";
 
-/* The comparison of several experiments. */
-
-/** The values that the compared runs have for one name. `of` is the number of compared runs, including runs without a value. */
+/** The values of one parameter or metric. `rows` are the indexes of the runs with a value, `of` is the number of all compared runs. */
 type Compared = ResultOf<typeof comparedIn>;
 
 /**
- * Returns a value for each of the compared runs: `none` for runs that lack one. `valueAt` receives the index among the runs with a value.
+ * Returns one item per compared run: `none` for a run without a value, otherwise `valueAt(index)`. `index` counts only runs with a value.
  */
 function inAll<Each>({ rows, of }: Compared, none: Each, valueAt: (index: number) => Each): Each[] {
   const all = Array.from({ length: of }, () => none);
@@ -33,7 +31,7 @@ const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
       type: ["JSON"],
       nullable: { list: false, items: true },
       description: "Value of each experiment, in the order of `experiments`.",
-      // The full list is created only when it is selected: runs without common names have far more missing values than values.
+      // The list with nulls is created only when it is selected. If the runs share few names, it is mostly nulls.
       resolve: (compared) => inAll(compared, null, (index) => compared.values[index]),
     }),
     arePresent: t.booleanList({
@@ -48,32 +46,31 @@ const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
   }),
 });
 
-const ExperimentComparison = builder
-  .objectRef<Awaited<ReturnType<typeof compare>>>("ExperimentComparison")
-  .implement({
-    description: "Several experiments side by side.",
-    fields: (t) => ({
-      experiments: t.field({
-        type: [Experiment],
-        ...exposed("experiments", "The experiments, in the order of `ids`."),
-      }),
-      missing: t.idList(exposed("missing", "Members of `ids` that were not found; the others are compared.")),
-      origin: t.field({
-        type: [ComparedValues],
-        ...exposed(
-          "origin",
-          "User, group, original, build, framework and tags. Runs are named by their `reference`.",
-        ),
-      }),
-      parameters: t.field({
-        type: [ComparedValues],
-        ...exposed("parameters", "Parameters, by name; those in objects by their path, such as `model.lr`."),
-      }),
-      metrics: t.field({ type: [ComparedValues], ...exposed("metrics", "Latest metrics, by name.") }),
+const ExperimentComparison = objectType<Awaited<ReturnType<typeof compare>>>(
+  "ExperimentComparison",
+  "Several experiments side by side.",
+  (t) => ({
+    experiments: t.field({
+      type: [Experiment],
+      ...exposed("experiments", "The experiments, in the order of `ids`."),
     }),
-  });
+    missing: t.idList(exposed("missing", "Members of `ids` that were not found; the others are compared.")),
+    origin: t.field({
+      type: [ComparedValues],
+      ...exposed(
+        "origin",
+        "User, group, original, build, framework and tags. Runs are named by their `reference`.",
+      ),
+    }),
+    parameters: t.field({
+      type: [ComparedValues],
+      ...exposed("parameters", "Parameters, by name; those in objects by their path, such as `model.lr`."),
+    }),
+    metrics: t.field({ type: [ComparedValues], ...exposed("metrics", "Latest metrics, by name.") }),
+  }),
+);
 
-/** The keys of the record that describe the origin of a run, by the names of their fields. */
+/** Maps each name in `ExperimentComparison.origin` to the key of the record that has its value. */
 const ORIGIN = {
   user: "user",
   experimentGroup: "experiment_group",
@@ -103,7 +100,7 @@ const comparedIn = (
     return differs || !onlyDifferences ? { name, values, rows, of, differs } : null;
   });
 
-/** The kinds of run to which keys of the origin refer. */
+/** The kind of run that an origin key refers to. Keys that are not listed here are not references. */
 const KINDS: Readonly<Record<string, Kind>> = {
   experimentGroup: Group.kind,
   original: Experiment.kind,
@@ -118,7 +115,7 @@ const originOf = (all: readonly Row[]): Column[] =>
     return { name, values: rows.map((row) => shown(all[row]?.[key])), rows };
   });
 
-/** Reads one of the runs; null if it does not exist. An error names the run in `extensions.reference`. */
+/** Reads a compared run. Resolves with null if the run does not exist. Any other error has the run in `extensions.reference`. */
 const loadNamed = (run: ExperimentResource, session: Context["session"]) =>
   load(requireVerification(run), COMPARED_KEYS, session)
     .catch(nullIfNotFound)

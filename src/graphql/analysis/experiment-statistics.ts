@@ -10,39 +10,39 @@ import { finite } from "../types/series.ts";
 import { durationSeconds, phaseOf, type RunStatus, statusOf } from "../types/status.ts";
 import { medianOf, Moments, rankCorrelation } from "./statistics.ts";
 
-/* Statistics of a list of runs. Its rows are converted to columns, and the statistics are computed from the columns in steps. */
+/* Statistics of a list of runs. Statistics of parameters and metrics are computed from columns: the values of one name in all rows. */
 
-/** An experiment as a row of the list. */
+/** The record of an experiment in a list. It may lack keys. */
 export type Row = Partial<ExperimentRecord>;
 
-/** The keys of a record that contain parameters and metrics. */
+/** The record keys with the parameters and with the latest metrics. */
 export type ColumnKey = "declarations" | "last_metric";
 
-/** The values that rows have for a name. */
+/** The values of one parameter or metric. */
 export interface Column {
   readonly name: string;
   readonly values: readonly unknown[];
-  /** The indexes of the rows with these values. */
+  /** The index of the row to which each value belongs. */
   readonly rows: readonly number[];
 }
 
-/** Memory of a column, and of each value of a column, in the unit of the memory budget. */
+/** Memory of a column, and of each value in it, in charged bytes (`memory-budget.ts`). */
 const BYTES = { column: 250, value: 14 };
 
-/** The columns of some rows, sorted by name. The rows are processed once for all statistics. */
+/** Returns the columns of rows, sorted by name. All statistics of the same rows share the columns. */
 export const columnsOf = (
   rows: readonly Row[],
   key: ColumnKey,
   context: Pick<Context, "memoized">,
 ): Promise<readonly Column[]> => context.memoized(rows, ["columns", key], () => makeColumns(rows, key));
 
-/** Takes time proportional to the number of values, no matter how many names they have. */
+/** The time is proportional to the number of values and does not depend on the number of names. */
 function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Column[]> {
   const columns = new Map<string, { name: string; values: unknown[]; rows: number[] }>();
   for (const [index, row] of rows.entries())
     yield* forEach(entriesOf(row[key]), ([name, value]) => {
       const column = columns.get(name) ?? { name, values: [], rows: [] };
-      // Two paths through nested objects can have the same name.
+      // `entriesOf` yields a name twice if two paths through nested objects have it. The first one counts.
       if (column.rows.at(-1) === index) return 0;
       column.rows.push(index);
       if (column.values.push(value ?? null) > 1) return BYTES.value;
@@ -52,10 +52,10 @@ function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Colu
   return yield* sorted([...columns.values()], byName);
 }
 
-/** Memory of one computed statistic, in the unit of the memory budget. */
+/** Memory of one computed statistic, in charged bytes. */
 const STATISTIC_BYTES = 100;
 
-/** Compares by count, largest first. The sort is stable, so equal counts keep their order. */
+/** Sorts by count, largest first. Equal counts keep their order. */
 const mostFrequentFirst = (one: { count: number }, other: { count: number }): number =>
   other.count - one.count;
 
@@ -117,11 +117,11 @@ function* statisticsOfColumn({ name, values }: Pick<Column, "name" | "values">) 
   };
 }
 
-/** Statistics of the durations of runs. `now`: the time of the service, in milliseconds. */
+/** Statistics of durations. `now`: the time of the upstream service in milliseconds, at which the durations of active runs end. */
 export const durationsOf = (rows: readonly Row[], now: number) =>
   statisticsOfColumn({ name: "durationSeconds", values: rows.map((row) => durationSeconds(row, now)) });
 
-/** A property of runs by which they are grouped. */
+/** The properties by which runs can be grouped, each with its description in the schema. */
 export const PROPERTIES = {
   GROUP: "Its group, by `reference`. Runs without a group count under null.",
   PHASE: "Its phase.",
@@ -138,7 +138,7 @@ export interface BreakdownKey {
   readonly parameter?: string | null | undefined;
 }
 
-/** The values of a run for each property. A run counts for each of its values. A run without a value counts under null. */
+/** The values of a run for each property. A run counts once for each value; a run without a value counts under null. */
 const VALUES_OF: Readonly<Record<Property, (row: Row) => readonly unknown[]>> = {
   STATUS: ({ last_status }) => [statusOf(last_status)],
   PHASE: (row) => [phaseOf(row)],
@@ -150,7 +150,7 @@ const VALUES_OF: Readonly<Record<Property, (row: Row) => readonly unknown[]>> = 
 const valuesBy = ({ property, parameter }: BreakdownKey, row: Row): readonly unknown[] =>
   property ? VALUES_OF[property](row) : [valueAt(row.declarations, parameter ?? "") ?? null];
 
-/** Whether a row has a value under a name. */
+/** Whether at least one row has a value under a name. */
 export function* hasName(rows: readonly Row[], key: ColumnKey, name: string): Steps<boolean> {
   let isFound = false;
   yield* forEach(rows, (row) => {
@@ -159,16 +159,13 @@ export function* hasName(rows: readonly Row[], key: ColumnKey, name: string): St
   return isFound;
 }
 
-/** Maximum characters of JSON that are written between two pauses. */
+/** Number of characters of JSON after which the computation yields. */
 const CHARACTERS_PER_SLICE = 20_000;
 
-/** The runs with each combination of values, the most frequent combination first. */
+/** Groups rows by the combination of their values for some keys. Returns the largest group first. */
 export function* breakdownOf(rows: readonly Row[], by: readonly BreakdownKey[]) {
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly records: Row[] }>();
-  /**
-   * The number of each distinct value, by the JSON of the value. The number identifies the value in combinations, no matter how long the
-   * value is.
-   */
+  /** Numbers the distinct values, by their JSON. Combinations are compared by these numbers, because values may be long. */
   const ordinals = new Map<string, number>();
   let [written, bytes] = [0, 0];
   const ordinalOf = (value: unknown): number => {
@@ -190,7 +187,7 @@ export function* breakdownOf(rows: readonly Row[], by: readonly BreakdownKey[]) 
       yield bytes;
       [written, bytes] = [0, 0];
     }
-    // Only tags can have several values per run, so at most one key of the breakdown has several.
+    // Only tags have several values per run, so at most one key of the breakdown does.
     const several = Math.max(
       0,
       choices.findIndex(({ length }) => length > 1),
@@ -217,13 +214,13 @@ export function* breakdownOf(rows: readonly Row[], by: readonly BreakdownKey[]) 
   });
 }
 
-/** Converts a value to a finite number: true is 1, false is 0. Null for other values. */
+/** Converts a number or a boolean to a finite number: true is 1, false is 0. Returns null for any other value. */
 const numberOf = (value: unknown): number | null =>
   typeof value === "boolean" ? Number(value) : finite(value);
 
 const measured = (row: Row, metric: string): number | null => finite(valueAt(row.last_metric, metric));
 
-/** The correlations of a metric with each numeric parameter, the strongest correlation first. */
+/** Correlates a metric with each numeric parameter. Returns the strongest correlation first. */
 export function* importanceOf(columns: readonly Column[], rows: readonly Row[], metric: string) {
   const measures: (number | null)[] = [];
   yield* forEach(rows, (row) => void measures.push(measured(row, metric)));
@@ -244,7 +241,10 @@ export function* importanceOf(columns: readonly Column[], rows: readonly Row[], 
   );
 }
 
-/** The index of the row with the smallest or largest value; of equal values, the first. Null if no row has a finite value. */
+/**
+ * Returns the index of the row with the best value, the first one of equal values; null if no row has a finite value. `ASC`: the smallest
+ * value is best.
+ */
 export function* bestOf(
   rows: readonly Row[],
   metric: string,

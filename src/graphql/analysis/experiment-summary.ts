@@ -35,11 +35,10 @@ import {
   statusesOf,
 } from "./experiment-statistics.ts";
 
-/* Statistics of a list of experiments. A selected statistic is computed from the rows of the list, in time slices. */
+/* The field `summary` of a list of experiments. Each statistic is computed only when it is selected. */
 
 const MAX_SCAN = 10_000;
 
-/** Maximum keys of a breakdown. */
 const MAX_BREAKDOWN_KEYS = 5;
 
 type Runs = WholeList<ExperimentResource, Row>;
@@ -51,15 +50,14 @@ const StatusCount = objectType<ResultOf<typeof statusesOf>>("StatusCount", "Runs
 
 type ParameterValues = ResultOf<typeof parametersIn>;
 
-const ParameterValueCount = builder
-  .objectRef<ParameterValues["values"][number]>("ParameterValueCount")
-  .implement({
-    description: "Runs with a value.",
-    fields: (t) => ({
-      value: t.field({ type: "JSON", ...exposedOrNull("value", "Value as received.") }),
-      count: t.int(exposed("count", "Number of runs.")),
-    }),
-  });
+const ParameterValueCount = objectType<ParameterValues["values"][number]>(
+  "ParameterValueCount",
+  "Runs with a value.",
+  (t) => ({
+    value: t.field({ type: "JSON", ...exposedOrNull("value", "Value as received.") }),
+    count: t.int(exposed("count", "Number of runs.")),
+  }),
+);
 
 const ParameterRange = builder.objectRef<ParameterValues>("ParameterRange").implement({
   description: "The values of a parameter over runs.",
@@ -100,21 +98,17 @@ const MetricStatistics = builder.objectRef<ResultOf<typeof statisticsOf>>("Metri
   }),
 });
 
-const ParameterImportance = builder
-  .objectRef<ResultOf<typeof importanceOf>>("ParameterImportance")
-  .implement({
-    description: "How a metric correlates with a parameter.",
-    fields: (t) => ({
-      name: t.string(exposed("name", "Name of the parameter.")),
-      count: t.int(exposed("count", "Number of runs that have both as numbers; a boolean is 0 or 1.")),
-      correlation: t.float(
-        exposedOrNull(
-          "correlation",
-          "Spearman's rank correlation, -1 to 1; null if one of them never varies.",
-        ),
-      ),
-    }),
-  });
+const ParameterImportance = objectType<ResultOf<typeof importanceOf>>(
+  "ParameterImportance",
+  "How a metric correlates with a parameter.",
+  (t) => ({
+    name: t.string(exposed("name", "Name of the parameter.")),
+    count: t.int(exposed("count", "Number of runs that have both as numbers; a boolean is 0 or 1.")),
+    correlation: t.float(
+      exposedOrNull("correlation", "Spearman's rank correlation, -1 to 1; null if one of them never varies."),
+    ),
+  }),
+);
 
 /** Throws `GatewayError` if the rows of this server's lists lack one of these keys. */
 function requireInRows({ server }: Context, ...keys: readonly (keyof typeof STATISTICS_OF)[]): void {
@@ -122,7 +116,7 @@ function requireInRows({ server }: Context, ...keys: readonly (keyof typeof STAT
   if (missing) throw notOffered(`statistics of ${STATISTICS_OF[missing]} in lists`);
 }
 
-/** The statistics that need a key of the rows. */
+/** The statistics that need each record key, as error messages name them. */
 const STATISTICS_OF = {
   declarations: "parameters",
   last_metric: "metrics",
@@ -131,8 +125,8 @@ const STATISTICS_OF = {
 } as const;
 
 /**
- * Throws `InputError` for a name that no row has. Otherwise a misspelt name would look like a name without values. For a list without rows,
- * any name is accepted.
+ * Throws `InputError` for a name that no row has, because the result of a misspelt name would look valid. Accepts any name if there are no
+ * rows.
  */
 async function requireName(
   { records }: OfRuns,
@@ -171,7 +165,7 @@ const BreakdownKey = builder.inputType("BreakdownKey", {
   }),
 });
 
-/** A row of a breakdown, with the names of the metrics whose statistics are selected. */
+/** A row of a breakdown. `metrics` has the names in the argument `metrics`. */
 interface BreakdownRow extends ResultOf<typeof breakdownOf> {
   readonly metrics: readonly string[] | null | undefined;
 }

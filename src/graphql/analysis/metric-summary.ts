@@ -29,7 +29,7 @@ const MetricSummary = objectType<Summary>("MetricSummary", "One metric over a wh
   mean: t.float(exposedOrNull("mean", "Mean of the finite values.")),
 }));
 
-/** Memory of a summary with its points, in the unit of the memory budget. */
+/** Memory of a summary with its points, in charged bytes (`memory-budget.ts`). */
 const SUMMARY_BYTES = 300;
 
 const summariesOf = (columns: readonly SeriesColumn[]) =>

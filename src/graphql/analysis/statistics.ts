@@ -1,12 +1,12 @@
-/* Statistics of finite numbers. Own code, because the needed functions fit on one page, and statistics packages are many times larger. */
+/* Statistics of finite numbers. No package is used, because statistics packages are many times larger than these functions. */
 
-/** Numbers above this are added in a larger unit, because their squares would be infinite. */
+/** After a number above `LARGE`, sums are kept in units of `UNIT`, because the square of such a number is infinite. */
 const LARGE = 1e150;
 const UNIT = 2 ** 540;
 
 /**
- * Count, mean, deviation and range of numbers that are added one by one. Uses Welford's method, which stays exact even if the numbers are
- * close together.
+ * Count, mean, deviation and range of numbers that are added one by one. Uses Welford's algorithm, which is exact even if the numbers
+ * differ little.
  */
 export class Moments {
   count = 0;
@@ -43,7 +43,6 @@ export class Moments {
   }
 }
 
-/** A finite number; null for one that has become infinite. */
 const finiteOrNull = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
 /** The median: the middle number, or the mean of the two middle numbers; null without numbers. */
@@ -57,7 +56,7 @@ export function medianOf(values: readonly number[]): number | null {
   return finiteOrNull((lower + upper) / 2) ?? lower / 2 + upper / 2;
 }
 
-/** The rank of each number, from 1. Equal numbers have the mean of their ranks. */
+/** Returns the rank of each number, starting at 1. Equal numbers share the mean of their ranks. */
 function ranksOf(values: readonly number[]): Float64Array {
   const order = [...values.keys()].toSorted((one, other) => (values[one] ?? 0) - (values[other] ?? 0));
   const ranks = new Float64Array(values.length);

@@ -4,6 +4,7 @@ import SchemaBuilder, {
   type FieldOptionsFromKind,
   InputFieldBuilder,
   type InputFieldMap,
+  type InputType,
   type TypeParam,
 } from "@pothos/core";
 import type { FieldExtensions } from "../../engine/field-extensions.ts";
@@ -21,10 +22,10 @@ interface SchemaTypes {
   };
 }
 
-/** The schema builder. Fields are nullable by default. Only values that the gateway guarantees are non-null. */
+/** The schema builder. Fields are nullable by default. A field is non-null only if the gateway guarantees its value. */
 export const builder = new SchemaBuilder<SchemaTypes>({});
 
-/** The builder's extended types, for helpers that accept a ref. */
+/** The type parameter of this builder, for helpers that take its refs and fields. */
 export type PothosTypes = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer Types> ? Types : never;
 
 export type Inputs = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
@@ -38,23 +39,28 @@ export const objectType = <Shape>(
 
 export const arg = new InputFieldBuilder<PothosTypes, "Arg">(builder, "Arg");
 
+/** The argument `input` of a mutation. */
+export const inputArg = <Type extends InputType<PothosTypes>>(type: Type, description: string) => ({
+  input: arg.field({ type, required: true, description }),
+});
+
 export const flag = (defaultValue: boolean, description: string) =>
   arg.boolean({ required: true, defaultValue, description });
 
-/** The sentences about future additions, in the description of every enum, interface and union. */
+/** The sentence about future additions that ends the description of every enum, interface and union. */
 export const OPEN = {
   enum: "Values can be added in a minor release.",
   interface: "Types can be added in a minor release.",
   union: "Members can be added in a minor release.",
 } as const;
 
-/** An enum whose values are their names. */
+/** Defines an enum whose internal values equal the names. `values`: the description of each. */
 export const enumType = <Name extends string>(
   name: string,
   description: string,
   values: Readonly<Record<Name, string>>,
 ) =>
-  // Safe: each value is its name.
+  // Safe: without `value`, Pothos uses the name of a value as its internal value.
   builder.enumType(name, {
     description: `${description} ${OPEN.enum}`,
     values: mapped(values, (meaning) => ({ description: meaning })),
@@ -107,7 +113,7 @@ export const computedFromOrNull = <Type extends TypeParam<PothosTypes>, Shape, A
   resolve: (object: Shape, args: Args, context: Context) => Value,
 ) => ({ type, description, resolve });
 
-/** A field for a documented key of an object that was not decoded: null if the value does not pass the check. */
+/** A field for a documented key of an object whose keys were not checked when it was read. Null if the value does not pass `check`. */
 export const checkedProperty = <Value>(key: string, check: Check<Value>, description: string) => ({
   description,
   resolve: ({ [key]: value }: ByName) => (check(value) ? (value ?? null) : null),

@@ -2,7 +2,13 @@ import type { InputShapeFromFields, InterfaceRef, ObjectRef } from "@pothos/core
 import { LazyList } from "../../util/lazy-list.ts";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
-import { readLast, type Scan, type Slice, readSlice } from "../../rest/session/pagination.ts";
+import {
+  readLast,
+  type Scan,
+  type ScanRequest,
+  type Slice,
+  readSlice,
+} from "../../rest/session/pagination.ts";
 import type { List } from "../../rest/session/page-reader.ts";
 import {
   arg,
@@ -15,16 +21,16 @@ import {
 } from "./builder.ts";
 import type { Context } from "./context.ts";
 
-/* Relay connections. Own code, because Pothos' Relay plugin defines its own `Node` and global ids, and both have another meaning here. */
+/* Relay connections. Pothos' Relay plugin is not used, because it defines its own type `Node` and its own global ids. */
 
-/** A page of a list. Cursors are created only when they are selected, because a page has hundreds. */
+/** A page of a list. Cursors are created only when they are selected, because a page has hundreds of items. */
 export interface Connection<Node> extends Omit<Slice<unknown>, "items"> {
   readonly nodes: LazyList<Node>;
-  /** Reads the list from its beginning, up to `most` items. Absent for lists without statistics. */
+  /** Reads up to `most` rows from the start of the list. Absent for lists without the field `summary`. */
   readonly readAll?: (most: number) => Promise<WholeList<Node>>;
 }
 
-/** A whole list: its records, and a function that creates the node of a record. Only a few records become nodes. */
+/** A list that was read from its start. `nodeAt` creates the node of a record when it is needed; null if there is no such record. */
 export interface WholeList<Node, Item extends object = object> {
   readonly records: readonly Item[];
   readonly nodeAt: (index: number) => Node | null;
@@ -66,7 +72,7 @@ const ListScan = builder.objectRef<Scan>("ListScan").implement({
   }),
 });
 
-/** The connection and edge types of a list: `StatusRecordConnection` and `StatusRecordEdge` for `StatusRecord`. */
+/** Defines the connection type and the edge type of a node type: `StatusRecordConnection` and `StatusRecordEdge` for `StatusRecord`. */
 export function connectionOf<
   Ref extends ObjectRef<PothosTypes, unknown> | InterfaceRef<PothosTypes, unknown>,
 >(node: Ref, description: string, { isScanned = false } = {}) {
@@ -74,7 +80,7 @@ export function connectionOf<
   type Node = Ref["$inferType"];
   const EdgeType = objectType<Edge<Node>>(`${name}Edge`, "An item with its cursor.", (t) => ({
     cursor: t.field(computedFrom("String", "Cursor of the item.", ({ index, cursorAt }) => cursorAt(index))),
-    // Safe: the node has the type of the ref, which Pothos cannot infer from a type parameter. The same applies below.
+    // Safe: the node has the type of the ref. Pothos cannot infer this from a type parameter, here and in `nodes` below.
     node: t.field(computedFrom(node, "Item.", (edge) => edge.node as never)),
   }));
   return objectType<Connection<Node>>(`${name}Connection`, description, (t) => ({
@@ -83,7 +89,7 @@ export function connectionOf<
       nullable: false,
       description: "Items, each with its cursor.",
       resolve: ({ nodes, cursorAt }) =>
-        // Safe: Pothos expects an array, but the engine completes a `LazyList` in the same way.
+        // Safe: Pothos expects an array, but the engine completes a `LazyList` like an array.
         new LazyList(nodes.length, (index) => ({ node: nodes.at(index), index, cursorAt })) as never,
     }),
     nodes: t.field(computedFrom([node], "Items.", ({ nodes }) => nodes as never)),
@@ -120,7 +126,7 @@ export const pageArgs = {
   after: arg.string({ description: "Cursor after which the page begins." }),
 };
 
-/** The arguments of a page and `offset`, for lists that clients show in tables with page numbers. */
+/** Page arguments with `offset`, for lists that clients show with page numbers. */
 export const offsetArgs = {
   ...pageArgs,
   offset: arg.int({
@@ -134,8 +140,8 @@ export type PageArgs = InputShapeFromFields<typeof offsetArgs>;
 const MAX_OFFSET = 999_999_999;
 
 /**
- * Converts the arguments to the request for a slice. Throws `InputError`, and `GatewayError` for an offset if the server does not support
- * offsets.
+ * Converts page arguments to the request of a slice. Throws `InputError` for an invalid argument, and `GatewayError` for `offset` if the
+ * server has no offsets.
  */
 export function sliceRequest(
   { first = null, after = null, offset = null }: PageArgs,
@@ -159,9 +165,10 @@ export const readConnection = async <At, Item, Node>(
   args: PageArgs,
   toNode: (item: Item) => Node,
   context: Context,
-) => connect(await readSlice(context.session, list, sliceRequest(args, context)), toNode);
+  scan: ScanRequest<Item> | null = null,
+) => connect(await readSlice(context.session, list, sliceRequest(args, context), scan), toNode);
 
-/** The arguments of a page from either end, for lists whose last items matter most. */
+/** Page arguments that also select from the end of a list. */
 export const bothWaysArgs = {
   ...pageArgs,
   last: arg.int({
@@ -171,7 +178,7 @@ export const bothWaysArgs = {
   before: arg.string({ description: "Cursor before which the page ends. Only with `last`." }),
 };
 
-/** Reads a page from either end. Throws `InputError` if arguments of both ends are given. */
+/** Reads a page from the start or from the end of a list. Throws `InputError` if the arguments refer to both ends. */
 export async function readBothWays<At, Item, Node>(
   list: List<At, Item>,
   { last, before = null, ...args }: InputShapeFromFields<typeof bothWaysArgs>,
@@ -189,10 +196,10 @@ export async function readBothWays<At, Item, Node>(
   return connect(await readLast(context.session, list, { last, before, maxSize }), toNode);
 }
 
-/** Maximum ids of one field, such as `entities`. */
+/** Maximum number of ids in one argument. */
 export const MAX_IDS = 100;
 
-/** Returns a number within its inclusive bounds, or throws `InputError`. */
+/** Returns `value`. Throws `InputError` unless it is within the inclusive bounds. */
 export function within(argument: string, value: number, { from, to }: { from: number; to: number }): number {
   if (value >= from && value <= to) return value;
   throw new InputError(`${argument}: expected ${from} to ${to}, got ${value}`);

@@ -19,25 +19,25 @@ export interface GatewayDetails {
   readonly maxLogBytes: number;
 }
 
-/** The context of resolvers, of one operation or event. */
+/** The context of resolvers. Each operation has one, and so has each event of a subscription. */
 export interface Context extends TracedContext {
   readonly session: Session;
   readonly server: Server;
   readonly gateway: GatewayDetails;
-  /** Root of the download URLs, without a trailing slash. */
+  /** The URL under which clients reach the gateway, without a trailing slash. */
   readonly publicUrl: string;
-  /** Whether selections are prefetched. Tests switch prefetching off to compare results. */
+  /** Whether selections are prefetched. False only in tests that compare the results. */
   readonly lookAhead: boolean;
-  /** Called when a link costs no upstream request; null without a trace. */
+  /** Called when a field returns a resource without an upstream request; null without a trace. */
   readonly onFree: (() => void) | null;
-  /** Called when the gateway itself compares rows, with the arguments that require it; null without a trace. */
+  /** Called with the number of rows that the gateway compares, and with the arguments that require this; null without a trace. */
   readonly onScan: ((compared: readonly string[], rows: number) => void) | null;
   readonly at: ((path: ResponsePath) => Context) | null;
-  /** Runs long work in time slices, fairly among callers. Never resolves when the operation is stopped. */
+  /** Runs a long computation in time slices that callers share fairly. The promise never settles if the operation ends first. */
   readonly runCooperatively: <Result>(steps: Steps<Result>) => Promise<Result>;
-  /** Starts a read once for all fields of the operation with the same key. */
+  /** Calls `read` once per key and operation. Later calls with the same key return the same promise. */
   readonly once: <Result>(key: string, read: () => Promise<Result>) => Promise<Result>;
-  /** Runs the steps once for all fields of the operation with the same source and the same arguments. */
+  /** Runs a computation once per source object and arguments. Later calls in the same operation return the same promise. */
   readonly memoized: <Result>(
     source: object,
     args: readonly unknown[],

@@ -2,7 +2,7 @@ import { isRawJSON } from "../../rest/api/record.ts";
 import type { Context } from "./context.ts";
 import { forEach, type Steps } from "./steps.ts";
 
-/* Sorting and comparison of many values, in steps of at most a few milliseconds. */
+/* Algorithms for many values that yield every few milliseconds. */
 
 type Compare<Item> = (one: Item, other: Item) => number;
 
@@ -10,10 +10,10 @@ export const compareText: Compare<string> = (one, other) => (one < other ? -1 : 
 
 export const byName: Compare<{ readonly name: string }> = (one, other) => compareText(one.name, other.name);
 
-/** Number of items that are sorted, merged or compared between two pauses. */
+/** Number of items that are sorted, merged, compared or written between two yields. */
 const COMPARISON_STRIDE = 1_000;
 
-/** Sorts items: first in parts, which are then merged in pairs. */
+/** Sorts items by a merge sort that begins with runs of `COMPARISON_STRIDE` items. Equal items keep their order. */
 export function* sorted<Item extends object | string>(
   items: readonly Item[],
   compare: Compare<Item>,
@@ -49,7 +49,7 @@ function* mergedOf<Item extends object | string>(
   return merged.concat(other.slice(second));
 }
 
-/** The first items in sorted order, at most `most` of them. */
+/** Returns the first `most` items in sorted order. */
 export function* firstOf<Item>(items: Iterable<Item>, most: number, compare: Compare<Item>): Steps<Item[]> {
   let first: Item[] = [];
   yield* forEach(items, (item) => {
@@ -58,49 +58,31 @@ export function* firstOf<Item>(items: Iterable<Item>, most: number, compare: Com
   return first.toSorted(compare).slice(0, most);
 }
 
-/** Two lists of values that are compared pair by pair. */
-interface Pairs {
-  readonly ones: readonly unknown[];
-  readonly others: readonly unknown[];
-  next: number;
-}
-
-/** The pairs of values of two lists of equal length, or of two objects with the same keys; otherwise null. */
-function pairsOf(one: unknown, other: unknown): Pairs | null {
-  if (typeof one !== "object" || typeof other !== "object" || !one || !other) return null;
-  if (Object.getPrototypeOf(one) !== Object.getPrototypeOf(other)) return null;
-  if (Array.isArray(one) && Array.isArray(other))
-    return one.length === other.length ? { ones: one, others: other, next: 0 } : null;
-  const keys = Object.keys(one);
-  if (keys.length !== Object.keys(other).length || !keys.every((key) => Object.hasOwn(other, key)))
-    return null;
-  const valuesOf = (values: object) => keys.map((key) => Reflect.get(values, key));
-  return { ones: valuesOf(one), others: valuesOf(other), next: 0 };
-}
-
 /** Whether two scalars are equal. 0 equals -0, and NaN equals NaN. */
 export const isSameScalar = (one: unknown, other: unknown): boolean => one === other || Object.is(one, other);
 
+/** The keys of a JSON object or list. `Object.keys` would create a string for each index of a list. */
+export const keysOf = (value: object): Iterable<PropertyKey> =>
+  Array.isArray(value) ? value.keys() : Object.keys(value);
+
+const sizeOf = (value: object): number => (Array.isArray(value) ? value : Object.keys(value)).length;
+
 /** Whether two JSON values are equal. The order of keys does not matter. */
-export function* isEqual(one: unknown, other: unknown): Steps<boolean> {
-  const open: Pairs[] = [{ ones: [one], others: [other], next: 0 }];
-  for (let [last, compared] = [open.at(-1), 0]; last; last = open.at(-1)) {
-    if (++compared % COMPARISON_STRIDE === 0) yield;
-    const at = last.next++;
-    if (at === last.ones.length) open.pop();
-    else if (!isSameScalar(last.ones[at], last.others[at])) {
-      const pairs = pairsOf(last.ones[at], last.others[at]);
-      if (!pairs) return false;
-      open.push(pairs);
-    }
+export function* isEqual(one: unknown, other: unknown, progress = { compared: 0 }): Steps<boolean> {
+  if (isSameScalar(one, other)) return true;
+  if (typeof one !== "object" || typeof other !== "object" || !one || !other) return false;
+  if (Object.getPrototypeOf(one) !== Object.getPrototypeOf(other) || sizeOf(one) !== sizeOf(other))
+    return false;
+  for (const key of keysOf(one)) {
+    if (++progress.compared % COMPARISON_STRIDE === 0) yield;
+    const [mine, theirs]: unknown[] = [Reflect.get(one, key), Reflect.get(other, key)];
+    if (!Object.hasOwn(other, key)) return false;
+    if (!isSameScalar(mine, theirs) && !(yield* isEqual(mine, theirs, progress))) return false;
   }
   return true;
 }
 
-/**
- * Formats a JSON value as a string: a string unchanged, any other value as JSON. A nested value is formatted once for all fields that show
- * it.
- */
+/** Returns a string unchanged, and any other JSON value as JSON. Fields that show the same object or list share its JSON. */
 export const textOf = (value: unknown, context: Pick<Context, "memoized">): string | Promise<string> => {
   if (typeof value === "string") return value;
   return isNested(value) ? context.memoized(value, ["text"], () => jsonOf(value)) : JSON.stringify(value);
@@ -112,8 +94,7 @@ const isNested = (value: unknown): value is object =>
 function* jsonOf(value: object): Steps<string> {
   const isList = Array.isArray(value);
   let [json, seen] = ["", 0];
-  // `for … in` would create a string of each index of a list first.
-  for (const key of isList ? value.keys() : Object.keys(value)) {
+  for (const key of keysOf(value)) {
     const inner: unknown = Reflect.get(value, key);
     const written = isNested(inner) ? yield* jsonOf(inner) : JSON.stringify(inner);
     json += `${seen === 0 ? "" : ","}${isList ? "" : `${JSON.stringify(key)}:`}${written}`;

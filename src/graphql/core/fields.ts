@@ -27,7 +27,10 @@ type Resolver = (
 /** Maximum total length of the cached references to one kind, in characters. */
 const REMEMBERED_CHARACTERS = 50_000;
 
-/** Returns a function that resolves references to a kind. It caches the resources, because the rows of a list repeat a few references. */
+/**
+ * Returns a function that resolves the reference under a record key. The function caches resources, because rows of a list often have the
+ * same reference.
+ */
 function referenceTo(target: Kind, key: string): FromRecord {
   const known = new LRUCache<string, Resource>({ maxSize: REMEMBERED_CHARACTERS });
   return ({ [key]: reference }) => {
@@ -55,7 +58,7 @@ const fromRecord =
   (keys: readonly string[], compute: FromRecord): Resolver =>
   (resource, args, context) => {
     if (isLoaded(resource, keys, context.server)) return compute(resource.loaded, resource, args, context);
-    // In the trace, the read is attributed to the path of the object, not to the path of the field.
+    // A trace attributes the read to the path of the object, because its fields share the read.
     const above = context.path?.parent;
     const { session } = (above && context.at?.(above)) ?? context;
     return load(resource, keys, session).then(
@@ -64,8 +67,8 @@ const fromRecord =
   };
 
 /*
- * Typed helpers for fields of resources. Each returns options of one Pothos field: `t.string(property("dockerfile",
- * "Generated Dockerfile."))`. They check the types of the sources.
+ * Typed helpers for fields of resources. Each returns the options of a Pothos field: `t.string(property("dockerfile", "Generated
+ * Dockerfile."))`.
  */
 
 /** A Pothos ref with its kind; see `refs.ts`. */
@@ -73,7 +76,7 @@ export type ResourceRef<R extends object, At extends Address> = ObjectRef<Pothos
   readonly kind: Kind<R, At>;
 };
 
-/** A root field whose resolver receives the record keys that are selected in its result. */
+/** Options of a root field. `resolve` also receives a function that returns the record keys selected in the result. */
 export const withKeys = <Args, Out>(
   resolve: (args: Args, context: Context, keysOf: KeysOf) => Promise<Out>,
 ) => ({
@@ -94,7 +97,7 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
   /** The extensions and the resolver of a field. */
   const from = <Out, Args>(extensions: FieldExtensions, resolve: Resolver) => ({
     extensions: { ...extensions },
-    // Safe: each helper below declares its functions with exactly these types.
+    // Safe: each helper below declares `Out` and `Args` as the types of the function that it passes.
     resolve: resolve as unknown as (resource: From, args: Args, context: Context) => Out | Promise<Out>,
   });
 
@@ -107,18 +110,14 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
   });
 
   return {
-    /** A value of the record, unchanged. */
+    /** A value of the record, returned unchanged. */
     property,
     time: <const Key extends keyof R & string>(key: Key, description: string) => ({
       type: "DateTime" as const,
       ...property(key, description),
     }),
-    json: <const Key extends keyof R & string>(key: Key, description: string) => ({
-      type: "JSON" as const,
-      ...property(key, description),
-    }),
 
-    /** A value computed from keys of the record and the resource. */
+    /** A value that is computed from some keys of the record. */
     computed: <const Key extends keyof R & string, Out, Args = object>(
       keys: readonly Key[],
       description: string,
@@ -130,13 +129,13 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
       ) => Out | Promise<Out>,
     ) => ({ description, ...from<Out, Args>({ keys }, fromRecord(keys, compute as unknown as FromRecord)) }),
 
-    /** A value computed from the address. Never causes a request. */
+    /** A value that is computed from the address and the loaded part of the record. It never causes an upstream request. */
     fromAddress: <Out, Args = object>(
       description: string,
       compute: (resource: From, args: Args, context: Context) => Out,
     ) => ({ nullable: false as const, description, ...from<Out, Args>({}, compute as unknown as Resolver) }),
 
-    /** A resource to which a key of the record refers. Fields whose values follow from the reference cause no request. */
+    /** The resource to which a record key refers. Selecting only what the reference itself contains causes no upstream request. */
     reference: <To extends object, ToAt extends Address>(
       key: keyof R & string,
       target: ResourceRef<To, ToAt>,
@@ -151,8 +150,8 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
     }),
 
     /**
-     * A value with its own reads, which need only the address. The engine starts them together with the read of the record. `proves`:
-     * whether a result proves that the resource exists; by default every result does.
+     * A value with reads of its own, which need only the address. The engine starts them in parallel with the read of the record. `proves`
+     * returns whether a result proves that the resource exists; by default, every result does.
      */
     child: <Out, Args>(
       description: string,

@@ -18,11 +18,11 @@ import type { ResourceRef } from "./fields.ts";
 import type { ChildOf } from "./refs.ts";
 
 /*
- * Global ids: base64url of `Kind:parameter/parameter`. An id contains the address of the resource. Upstream requests need only this
- * address, and it can be derived from a reference without a request. Ids grant no access.
+ * Global ids: base64url of `Kind:parameter/parameter`, which is the address of the resource. An id can be created from a reference without
+ * an upstream request, and needs none to be resolved. Ids are not secret and grant no access.
  */
 
-/** The path parameters of a resource, in the order of its global id. */
+/** Joins the path parameters of a resource in the order of its global id: `ada/mnist/3`. */
 export function pathOf({ kind, address }: Resource): string {
   let path = "";
   for (const name of kind.parameters) path += path === "" ? address[name] : `/${address[name]}`;
@@ -40,8 +40,8 @@ const MAX_GLOBAL_ID_LENGTH = 1_000;
 const decoded = (id: string): string => (id.length > MAX_GLOBAL_ID_LENGTH ? "" : fromBase64url(id));
 
 /**
- * Decodes a global id to its resource, of any kind or of the expected kinds. Throws `InputError`, whose message has an example of an
- * expected name.
+ * Decodes a global id. Throws `InputError` for an invalid id, and for a kind that is not expected. Without `expected.kinds`, any kind is
+ * accepted.
  */
 export function decodeId(
   argument: string,
@@ -63,7 +63,7 @@ export function decodeId(
 
 function notAnId(argument: string, id: string, expected: readonly Kind[]): InputError {
   const examples = expected.flatMap(({ exampleName }) => exampleName ?? []);
-  // The message has up to two examples. If there are more, it has only the first.
+  // Of three or more examples, the message has only the first.
   const example = (examples.length > 2 ? examples.slice(0, 1) : examples).join(" or ");
   return new InputError(
     `${argument}: expected a global id${example && ` or a name such as ${example}`}, got ${quote(id)}`,
@@ -71,8 +71,8 @@ function notAnId(argument: string, id: string, expected: readonly Kind[]): Input
 }
 
 /**
- * Decodes the global id of a record below a resource, such as a `MetricRecord`, to the number of the record. Returns null if the string is
- * not such an id. Throws `InputError` when the id belongs to another resource.
+ * Returns the number of a record from its global id. The record belongs to a resource and has no endpoint, such as a `MetricRecord`.
+ * Returns null for any other string. Throws `InputError` if the record belongs to another resource than `parent`.
  */
 export function recordIdIn(typeName: string, id: string, parent: Resource): number | null {
   const text = decoded(id);
@@ -85,7 +85,7 @@ export function recordIdIn(typeName: string, id: string, parent: Resource): numb
 
 const a = (noun: string): string => `${/^[AEIO]/u.test(noun) ? "an" : "a"} ${noun}`;
 
-/** The possible kinds of an argument. `one`: the noun for one of them in messages. */
+/** The kinds that an argument accepts. `one`: the noun for them in error messages. */
 export interface Candidates {
   readonly kinds: readonly Kind[];
   readonly one: string;
@@ -102,7 +102,7 @@ export function resolveId<R extends object, At extends Address>(
   return decodeId(argument, id, { kinds: [kind], one: kind.name }) as Resource<R, At>;
 }
 
-/** Resolves a global id or a name, for a kind whose names need no dot. Throws `InputError`. */
+/** Resolves a global id or a name to a resource of one kind. Unlike `resolveId`, accepts names without a dot. Throws `InputError`. */
 export function resolveIdOrName<R extends object, At extends Address>(
   kind: Kind<R, At>,
   argument: string,
@@ -115,9 +115,8 @@ export function resolveIdOrName<R extends object, At extends Address>(
 }
 
 /**
- * Resolves a name from the caller to a resource of one kind. Only the address is taken from the name. If the name contains more than the
- * address, such as a group, the record must be read and must have exactly this name. A record with another name counts as not found. Throws
- * `InputError`.
+ * Resolves a name from the caller to a resource of one kind. Throws `InputError` for an invalid name. The resource has the address in the
+ * name. If the name contains more, such as a group, reading the resource also verifies that its record has this name.
  */
 export function resolveName<R extends object, At extends Address>(
   kind: Kind<R, At>,
@@ -131,7 +130,7 @@ export function resolveName<R extends object, At extends Address>(
   return toResource(saysMore && kind.nameField === "uniqueName" ? withName(kind, name) : kind, address);
 }
 
-/** A copy of a kind that also verifies that the record has the name which the caller has given. */
+/** Returns a copy of the kind whose `fetch` rejects with `NOT_FOUND` unless the record has this name. */
 function withName<R extends object, At extends Address>(kind: Kind<R, At>, name: string): Kind<R, At> {
   return {
     ...kind,
@@ -145,13 +144,10 @@ function withName<R extends object, At extends Address>(kind: Kind<R, At>, name:
   };
 }
 
-/** The name of an experiment's job without the number of the group, which callers may omit. */
+/** Removes the number of the group from the name of an experiment's job. Callers may omit this number. */
 const withoutGroup = (name: string): string => name.split(".").toSpliced(2, 1).join(".");
 
-/**
- * Resolves an id to its possible resources, each of a different kind. There is at least one, and there are two if two kinds can have the
- * name.
- */
+/** Resolves a global id or name to one resource, or to one of each kind if several kinds can have the name. Throws `InputError`. */
 function resolveAll(
   candidates: Candidates,
   argument: string,
@@ -167,12 +163,12 @@ function resolveAll(
   return [resolveName(kind, argument, id), ...others.map((each) => resolveName(each, argument, id))];
 }
 
-const referenceOf = ({ kind, address }: Resource): string => kind.formatReference(address);
-
-const eitherOf = (found: readonly Resource[]): string => found.map(referenceOf).join(" or ");
+const eitherOf = (found: readonly Resource[]): string =>
+  found.map(({ kind, address }) => kind.formatReference(address)).join(" or ");
 
 /**
- * Resolves a global id or name to a resource of one of several kinds. Throws `InputError`, including for a name that two kinds can have.
+ * Resolves a global id or name to a resource of one of several kinds. Throws `InputError` for an invalid id, and for a name that two kinds
+ * can have.
  */
 export function resolveIdAmong(candidates: Candidates, argument: string, id: string): Resource {
   const found = resolveAll(candidates, argument, id);
@@ -183,8 +179,8 @@ export function resolveIdAmong(candidates: Candidates, argument: string, id: str
 }
 
 /**
- * Finds a resource for a read. A name that two kinds can have is looked up for both kinds in parallel, and resolves to the existing
- * resource. Throws `InputError` if both exist. The result needs verification unless it was looked up.
+ * Resolves a global id or name for a read. If two kinds can have the name, reads both in parallel and returns the one that exists.
+ * Otherwise the resource is not read yet and is marked for verification. Throws `InputError` for an invalid id, and if both exist.
  */
 export function findAmong(
   candidates: Candidates,
@@ -211,7 +207,7 @@ async function findExisting(
   return existing;
 }
 
-/** Converts the name of a run in a record to its reference. Returns the name itself if it cannot be parsed. */
+/** Converts the name of a run, as records have it, to the field `reference`. Returns a name unchanged if it cannot be parsed. */
 export function referenceIn(kind: Kind, name: string): string {
   const address = kind.parseName(name);
   return address ? kind.formatReference(address) : name;
@@ -219,7 +215,7 @@ export function referenceIn(kind: Kind, name: string): string {
 
 export const ALL: Candidates = { kinds: Object.values<Kind>(kinds), one: "object" };
 
-/** The parent of a list of runs: a project, or a group of experiments. */
+/** The parent of a list of runs: a project, or a group. `address` is the address of the project. */
 export interface RunsParent {
   readonly address: ProjectAddress;
   readonly group: RunAddress | null;
@@ -232,7 +228,7 @@ const PARENTS: Candidates = { kinds: [kinds.Project, kinds.Group], one: "Group o
 export function resolveRunsParent(argument: string, id: string): RunsParent {
   const { kind, address } = resolveIdAmong(PARENTS, argument, id);
   const name = kind.formatName(address);
-  // Safe: addresses have the parameters of their kind. The same applies below.
+  // Safe: an address has the parameters of its kind, here and below.
   if (kind.name === kinds.Project.name) return { address: address as ProjectAddress, group: null, name };
   const group = address as RunAddress;
   return { address: group, group, name };
@@ -241,29 +237,24 @@ export function resolveRunsParent(argument: string, id: string): RunsParent {
 const RUNS: Candidates = { kinds: ALL.kinds.filter(({ run }) => run), one: "run" };
 
 export const resolveRunId = (argument: string, id: string) =>
-  // Safe: these kinds have such records and addresses.
+  // Safe: all kinds of run have these records and addresses.
   resolveIdAmong(RUNS, argument, id) as Resource<RunnableRecord, RunAddress>;
 
-/** Finds a run of any kind for a read. */
+/** Resolves the global id or name of a run for a read, like `findAmong`. */
 export const findRun = (argument: string, id: string, session: Session) =>
-  // Safe: these kinds have such records and addresses.
+  // Safe: all kinds of run have these records and addresses.
   findAmong(RUNS, argument, id, session) as
     | Resource<RunnableRecord, RunAddress>
     | Promise<Resource<RunnableRecord, RunAddress>>;
 
-/** Checks that each segment of an address is valid in a path, and that the ids are integers. Throws `InputError`. */
+/** Returns `address`. Throws `InputError` if one of its values is not a valid path segment, or an id is not an integer. */
 export function validateAddress<At extends Address>(argument: string, address: At): At {
   for (const [name, value] of Object.entries(address)) {
-    if (name === "id" || name === "experiment") integerId(argument, value);
-    else segment(argument, value);
+    if (name !== "id" && name !== "experiment") segment(argument, value);
+    else if (!isNumber(value))
+      throw new InputError(`${argument}: expected an integer such as 42, got ${quote(value)}`);
   }
   return address;
-}
-
-/** Returns an integer id, or throws `InputError`. */
-function integerId(argument: string, value: string): string {
-  if (isNumber(value)) return value;
-  throw new InputError(`${argument}: expected an integer such as 42, got ${quote(value)}`);
 }
 
 export const quote = (text: string) => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
@@ -273,7 +264,7 @@ export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) =
   id: arg.id({ required: true, description: `Global id, or name such as \`${kind.exampleName}\`.` }),
 });
 
-/** Description of an `id` argument that reads objects of several kinds. */
+/** Description of an `id` argument that accepts objects of several kinds. */
 export const ANY_KIND =
   "Global id, `reference` or unique name. A unique name that an experiment and a group can have is looked up as both, and refused if both exist: then write `ada.mnist.experiments.5` or `ada.mnist.groups.5`.";
 
@@ -281,7 +272,7 @@ export const ANY_KIND =
 export const REFERENCE =
   "Unique name that contains the kind. Every argument `id` accepts it: `ada.mnist.experiments.42`.";
 
-/** The end of the description of a field whose endpoint belongs to a capability. */
+/** The sentence that ends the description of a field whose endpoint needs a capability. */
 export const requires = ({ capability }: Pick<AnyEndpoint, "capability">): string =>
   capability ? ` Requires \`${capability}\`.` : "";
 
@@ -297,7 +288,7 @@ export const lookUp = <R extends object, At extends Address>(
     requireVerification(resolveId(target.kind, "id", id)),
 });
 
-/** The fields `id` and `internalId` of a record below a resource. Such a record has no name and no endpoint of its own. */
+/** The fields `id` and `internalId` of a record that belongs to a resource and has no endpoint, such as a `MetricRecord`. */
 export const entryIds = <Parent extends Resource>(
   t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, ChildOf<Parent, { readonly id: number }>>,
   type: string,

@@ -20,13 +20,13 @@ import { readStep } from "../../rest/session/page-reader.ts";
 import type { Kind } from "./resource.ts";
 
 /*
- * The table of all kinds. Shared code uses the row of a kind, and hardly ever branches on the kind itself. The kinds of run are created
+ * The table of all kinds. Code for several kinds uses the properties in this table instead of comparing names. The kinds of run are created
  * from their rows in `rest/api/kinds.ts`.
  */
 
 /**
- * Reads a list item in place of a record that the server cannot return: release 0.4 crashes on an experiment whose latest metric is the
- * string "NaN". Throws the error of the record if the server has no such list, or if the list lacks the item.
+ * Reads the list item of a run whose record the server cannot return: release 0.4 crashes on an experiment whose latest metric is the
+ * string "NaN". Throws `error`, the error of the record, if there is no list item.
  */
 async function rowInstead<R extends records.RunnableRecord>(
   batch: BatchRule,
@@ -40,7 +40,7 @@ async function rowInstead<R extends records.RunnableRecord>(
     list && (await session.read(list.endpoint, list.at, { query: list.query }).catch(() => null));
   const row = answer && list.find(answer)({ at });
   if (!row) throw error;
-  // Safe: the list contains records of this type.
+  // Safe: the list of a batch has the records that the batch replaces.
   return row as R;
 }
 
@@ -60,12 +60,12 @@ const toKind = <R extends records.RunnableRecord>(run: RunKind<R>): Kind<R, RunA
     formatReference: (address) =>
       formatReference(address, { infix: reference.infix ?? reference.alias ?? null }),
     fromAddress: (address, given) => {
-      // The name may contain a group's number, which is not in the address.
+      // The name of a run in a group contains the number of the group, which the address lacks.
       const uniqueName = given ?? (reference.inGroup ? null : dotted(address));
       // Safe: every R extends `RunnableRecord`.
       return (uniqueName === null ? {} : { unique_name: uniqueName }) as Partial<R>;
     },
-    // If `id` is loaded, the resource is a list item that lacks a key, so the whole record is read.
+    // A loaded `id` means that a list item lacks one of the keys. Only a request for the whole record returns such a key.
     fetch: ({ address, loaded }, keys, session) => {
       if ("id" in loaded) return session.read(endpoints.read, address);
       const record = session.read(endpoints.read, address, { part: { at: address, keys } });
@@ -96,7 +96,7 @@ const ExperimentJob: Kind<records.ExperimentJobRecord, ExperimentJobAddress> = {
   logs: experimentJob.optional.logs,
 };
 
-/** A type alias, because an interface is not assignable to `Address`. */
+/** Not an interface, because an interface is not assignable to `Address`. */
 export type ProjectAddress = Pick<RunAddress, "owner" | "project">;
 
 const Project: Kind<records.ProjectRecord, ProjectAddress> = {
@@ -125,7 +125,7 @@ const Project: Kind<records.ProjectRecord, ProjectAddress> = {
   },
 };
 
-/** The lists whose lengths are counts of a project. */
+/** The list whose length is the value of each counter of a project. */
 const COUNTED = {
   num_experiments: runs.experiment.optional.list,
   num_experiment_groups: runs.group.optional.list,
@@ -133,10 +133,13 @@ const COUNTED = {
   num_builds: runs.build.optional.list,
 };
 
-/** Number of projects of an owner that are read in one request. Few owners have more. */
+/** Number of projects per request. Few owners have more. */
 const PROJECTS = 500;
 
-/** Reads a project on a server that returns projects only in the list of their owner, without counts. */
+/**
+ * Reads a project on a server that returns projects only in the list of their owner. These list items have no counters, so the counters are
+ * read from other lists.
+ */
 async function readListed(
   at: ProjectAddress,
   loaded: Partial<records.ProjectRecord>,
@@ -175,7 +178,10 @@ export interface UserDetails extends records.UserRecord {
   readonly is_viewer: boolean;
 }
 
-/** Reads the caller's own details. Rejects when the token has no user, for which some servers respond with 200. */
+/**
+ * Reads the caller's own details. Rejects with `UNAUTHENTICATED` if the response has no user name: some servers respond so, with 200, to a
+ * token without a user.
+ */
 export async function readViewer(session: Session): Promise<UserDetails & { readonly username: string }> {
   const me = await session.read(user.me, {});
   session.learnViewer(me.username || null);
@@ -183,7 +189,7 @@ export async function readViewer(session: Session): Promise<UserDetails & { read
   return { ...me, username: me.username, is_viewer: true };
 }
 
-/** A type alias, because an interface is not assignable to `Address`. */
+/** Not an interface, because an interface is not assignable to `Address`. */
 export type UserAddress = { readonly username: string };
 
 const User: Kind<UserDetails, UserAddress> = {
@@ -204,10 +210,7 @@ const User: Kind<UserDetails, UserAddress> = {
   },
 };
 
-/**
- * The kind of the caller's own user. The name may come from the cache, so the record must confirm that the token still belongs to this
- * user.
- */
+/** The kind of the caller's own user. Its name may come from a cache, so a read verifies that the token still belongs to this user. */
 export const viewer: typeof User = {
   ...User,
   verifiedBy: "record",
@@ -220,7 +223,9 @@ export const viewer: typeof User = {
 
 const summaries = new WeakMap<readonly records.NodeRecord[], ReadonlyMap<string, records.NodeRecord>>();
 
-/** The machines of a cluster by name. The map is created once per response. If two machines have the same name, the first one counts. */
+/**
+ * Returns the machines of a cluster by name. The map is created once per response. Of machines with the same name, the first one counts.
+ */
 function summariesIn(nodes: readonly records.NodeRecord[]): ReadonlyMap<string, records.NodeRecord> {
   const known = summaries.get(nodes) ?? new Map(nodes.toReversed().map((node) => [node.name, node]));
   summaries.set(nodes, known);
@@ -228,8 +233,8 @@ function summariesIn(nodes: readonly records.NodeRecord[]): ReadonlyMap<string, 
 }
 
 /**
- * The service has the details of a machine under its sequence number, but refers to machines by name. The record is therefore fetched in
- * two steps: first the summary in the cluster, then the details.
+ * Upstream records refer to machines by name, but the endpoint of a machine takes its sequence number. So the first fetch reads the summary
+ * in the cluster, which has the number, and the second fetch reads the details.
  */
 const Node: Kind<records.NodeRecord, { readonly name: string }> = {
   name: "Node",
@@ -273,7 +278,7 @@ const runKinds = Object.fromEntries(Object.values<RunKind>(runs).map((run) => [r
   readonly [Each in keyof Runs as Runs[Each]["name"]]: Kind<RecordOf<Runs[Each]>, RunAddress>;
 };
 
-/** Kinds by their name in global ids. */
+/** All kinds, by their names in global ids. */
 export const kinds = { ...runKinds, ExperimentJob, Project, User, Node, Cluster };
 
 export const kindsByName: ReadonlyMap<string, Kind> = new Map(Object.entries<Kind>(kinds));

@@ -5,7 +5,7 @@ import { kindsByName } from "./kinds.ts";
 
 const COST = " Costs a request for each run of a list.";
 
-/** Adds the cost in lists to the descriptions of fields whose keys list items lack on known servers. */
+/** Some fields need record keys that list items lack on known servers. Adds their cost to their descriptions. */
 export function describeListCosts(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
     const records = kindsByName.get(type.name)?.run?.records;

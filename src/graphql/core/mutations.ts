@@ -32,15 +32,15 @@ import {
 } from "./resource.ts";
 
 /*
- * Mutations that send one command for one record. The kind of the record determines the payload type. The payload contains the record,
- * which is read again after the command if more than its address is selected.
+ * Mutations that send one command for one record. The payload contains the record. If more than its address is selected, the record is read
+ * again after the command.
  */
 
 type Payload<R extends object, At extends Address> = ObjectRef<PothosTypes, Resource<R, At>>;
 
 const payloads = new Map<string, unknown>();
 
-/** The payload type of a kind: `JobPayload` with the field `job`. */
+/** Returns the payload type of a kind: `JobPayload` with the field `job`. */
 export function payloadOf<R extends object, At extends Address>(target: ResourceRef<R, At>): Payload<R, At> {
   const { name } = target.kind;
   const type =
@@ -63,9 +63,8 @@ export const DeletePayload = builder.objectRef<Resource>("DeletePayload").implem
 });
 
 /**
- * Resolves the target of a command. If the name contains more than the address, the record is read first. The service finds an experiment
- * by its own number alone, so without this read a wrong number of the group would go unnoticed, and the command could reach another run
- * than intended. Throws `InputError`.
+ * Resolves the target of a command. Throws `InputError` for an invalid id. If the name contains the number of a group, first verifies the
+ * name by reading the record: the service ignores this number, so a command with a wrong number could reach another run than intended.
  */
 export async function targetOf<R extends object, At extends Address>(
   kind: Kind<R, At>,
@@ -78,12 +77,13 @@ export async function targetOf<R extends object, At extends Address>(
   return toResource(kind, named.address);
 }
 
-/** Whether the record must be read to verify the name that the caller gave. */
+/** Whether the name from the caller contains more than the address, so that only the record can verify it. */
 export const isNamedInFull = ({ kind }: Resource): boolean =>
   kind.verifiedBy === "record" && kindsByName.get(kind.name)?.verifiedBy === "parts";
 
 /**
- * Sends a command for a record. Servers also respond with 404 if only a bookmark is missing, which is not an error if the record exists.
+ * Sends a command for a record. A 404 to a command that removes a bookmark may only mean that there is no bookmark. Then resolves with null
+ * if the record exists.
  */
 export function sendFor<R extends object, At extends Address, Answer>(
   source: Resource<R, At>,
@@ -98,13 +98,13 @@ export function sendFor<R extends object, At extends Address, Answer>(
 interface Row<R extends object, At extends Address, Answer> {
   readonly target: ResourceRef<R, At>;
   readonly description: string;
-  /** The payload type; by default the payload type of the kind. */
+  /** Defaults to the payload type of the kind. */
   readonly type?: typeof DeletePayload;
-  /** Returns the resource of the payload; by default the resource of the command. */
+  /** Returns the resource in the payload. Defaults to the target of the command. */
   readonly resultOf?: (source: Resource<R, At>, answer: Answer) => Resource<R, At>;
 }
 
-/** Adds a mutation without input, unless the kind lacks the endpoint. */
+/** Adds a mutation without input. Does nothing if the kind lacks the endpoint. */
 export function command<R extends object, At extends Address, Answer>(
   name: string,
   endpoint: Command<At, Answer> | undefined,
@@ -112,27 +112,29 @@ export function command<R extends object, At extends Address, Answer>(
 ): void {
   if (!endpoint) return;
   root.mutation(name, {
-    // Safe: each payload is created from a resource.
+    // Safe: `DeletePayload` accepts any resource.
     type: type as Payload<R, At>,
     description: description + requires(endpoint),
     args: withId(target),
     resolve: async (_, { id }, context) => {
       const source = await targetOf(target.kind, id, context);
-      // Safe: the response is null only if a bookmark is missing, and commands for bookmarks have no response.
+      // Safe: `sendFor` returns null only for commands that remove a bookmark. They have no response and no `resultOf`.
       return resultOf(source, (await sendFor(source, endpoint, context)) as Answer);
     },
   });
 }
 
-/** The resource of a new record that the service has returned. It lacks some keys, which are read when they are selected. */
+/**
+ * Returns the resource of a new run from the response of a command. The response lacks some keys, which are read when they are selected.
+ */
 export const cloned = <R extends { readonly id: number }>(
   { kind, address }: Resource<R, RunAddress>,
   record: R,
 ): Resource<R, RunAddress> => toResource(kind, { ...address, id: `${record.id}` }, record);
 
 /**
- * Reads the selected keys of a record before a command that hides the record. The record is not read again after the command. If the read
- * fails, resolves with the unchanged resource: the command itself then shows the failure.
+ * Reads the selected keys of a record before a command that hides it, and prevents later reads of the record. If the read fails, resolves
+ * with the unchanged resource, because the command then usually fails with the same error.
  */
 export async function readBefore<R extends object, At extends Address>(
   source: Resource<R, At>,
@@ -140,7 +142,7 @@ export async function readBefore<R extends object, At extends Address>(
   { session }: Pick<Context, "session">,
 ): Promise<Resource<R, At>> {
   if (isLoaded(source, keys, session.server)) return source;
-  // Other operations may have read the record before its last change.
+  // A shared response of another operation may be older than the last change of the record.
   session.endSharing();
   try {
     const loaded = await load(source, keys, session);
@@ -158,13 +160,13 @@ export const ifUuidArg = {
   }),
 };
 
-/** Reads the `uuid` of a record before a command. Rejects with `CONFLICT` if it differs. */
+/** Reads the `uuid` of a record. Rejects with `CONFLICT` unless it equals `expected`. */
 export async function requireUuid(
   source: Resource<Pick<RunnableRecord, "uuid">>,
   expected: string,
   { session }: Pick<Context, "session">,
 ): Promise<void> {
-  // Cached responses of other operations may belong to an earlier record with the same name.
+  // A shared response of another operation may belong to an earlier record with the same name.
   session.endSharing();
   const { uuid } = await load(source, ["uuid"], session);
   if (uuid == null) throw unusable("uuid");
@@ -174,8 +176,8 @@ export async function requireUuid(
 }
 
 /**
- * A record after a command that hides it, or that makes it visible again only after some time. Values that the service does not find are
- * null.
+ * Returns the resource of a record that the service may hide after a command. Values that the service does not find are then null, without
+ * an error.
  */
 export function hidden<R extends object, At extends Address>(
   { kind, address, loaded }: Resource<R, At>,
@@ -187,8 +189,8 @@ export function hidden<R extends object, At extends Address>(
 }
 
 /**
- * Loads keys of a record after a command that hides it. Resolves with null if the service does not find the record, because some of its
- * fields cannot be null.
+ * Loads keys of a record that the service may hide after a command. Resolves with null if the service does not find the record, because
+ * some fields of the record cannot be null.
  */
 export async function ifShown<R extends object, At extends Address>(
   source: Resource<R, At>,
@@ -205,7 +207,7 @@ export async function ifShown<R extends object, At extends Address>(
 
 const sizeOf = ({ loaded }: Resource): number => Object.keys(loaded).length;
 
-/* The effects of repeating a command. */
+/* Sentences in descriptions about repeating a command. */
 export const REPEATABLE = "Repeating it has no effect.";
 export const MAKES_ANOTHER = "Repeating it makes another run.";
 export const GONE = "Repeating it fails with `NOT_FOUND`.";

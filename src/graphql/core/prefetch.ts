@@ -6,15 +6,15 @@ import { Entity } from "./refs.ts";
 import { fetchMore, isLoaded, type Resource } from "./resource.ts";
 
 /*
- * Prefetches the selection of every field that returns a resource: the record of the resource and, in parallel, the reads that need only
- * its address. The resolvers of such fields just return resources, no matter what is selected of them.
+ * Prefetches what is selected of a resource: its record and, in parallel, the reads that need only its address. Resolvers of fields that
+ * return resources therefore do not look at the selection.
  */
 
 const isEntity = ({ name }: { readonly name: string }) => name === Entity.name;
 
 /**
- * Adds `prefetch` to every field that returns resources, which implement `Entity`. The engine calls it only at nullable positions, where a
- * failed read makes no other field null.
+ * Adds `prefetch` to every field that returns resources: types that implement `Entity`. The engine calls `prefetch` only where null is
+ * allowed, so that a failed read makes no other field null.
  */
 export function prefetchResources(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
@@ -34,11 +34,11 @@ const NO_NEEDS: SelectionNeeds = { keys: [], children: [] };
 /**
  * Loads the selected keys and children of a resource.
  *
- * A resource to which a record or a federation router refers needs no read if the address is enough. If the resource does not exist, it is
- * null with one error. On any other failure, only the fields that need the record fail.
+ * A resource from a record or a federation router is read only if keys of its record are selected. It is null with one error if it does not
+ * exist. On any other failure, only the fields that need the record fail.
  *
- * A resource that the caller has named must be verified: by its record, even if no key of the record is selected, or by its children. On
- * any failure the resource is null with one error. A resource of a kind that not every server can verify is loaded like a reference.
+ * A resource that the caller has named must be verified: by its children or, if they prove nothing, by its record. It is null with one
+ * error on any failure. Kinds that not every server can verify are the exception: they are loaded like references.
  */
 function loadSelected(
   resource: Resource,
@@ -56,35 +56,25 @@ function loadSelected(
     context.onFree?.();
     return resource;
   }
-  const wanted: Wanted = { resource, context, variables };
-  if (!mustVerify || !isEnough || kind.verifiedBy === "record") return fetchWanted(wanted, needs, mustVerify);
-  // If the selection needs no read, the reads of deferred fragments verify the resource, so that no request is sent just for the
-  // verification.
+  const startAll = ({ children }: SelectionNeeds) =>
+    children.map(async ({ start, proves }) => proves(await start(resource, context, variables)));
+  const fetchRecord = (wanted: SelectionNeeds): Promise<Resource> => {
+    const record = fetchMore(resource, wanted.keys, context.session, mustVerify);
+    // An error is ignored here, because the field itself starts the same read again, shares its result and reports the error at its own
+    // path.
+    for (const child of startAll(wanted)) child.catch(() => {});
+    return record;
+  };
+  if (!mustVerify || !isEnough || kind.verifiedBy === "record") return fetchRecord(needs);
+  // If only deferred fragments have reads, these reads verify the resource, which saves a request.
   const later = needs.children.length === 0 ? needs.deferred?.() : undefined;
   const proofs = later && isLoaded(resource, later.keys, server) ? later : needs;
-  return isUnprovenAfter(startAll(wanted, proofs)).then((isUnproven) =>
-    isUnproven ? fetchWanted(wanted, proofs, true) : { ...resource, needsVerification: false },
+  return isUnprovenAfter(startAll(proofs)).then((isUnproven) =>
+    isUnproven ? fetchRecord(proofs) : { ...resource, needsVerification: false },
   );
 }
 
-interface Wanted {
-  readonly resource: Resource;
-  readonly context: Context;
-  readonly variables: Variables;
-}
-
-const startAll = ({ resource, context, variables }: Wanted, { children }: SelectionNeeds) =>
-  children.map(async ({ start, proves }) => proves(await start(resource, context, variables)));
-
-function fetchWanted(wanted: Wanted, needs: SelectionNeeds, mustVerify: boolean): Promise<Resource> {
-  const { resource, context } = wanted;
-  const record = fetchMore(resource, needs.keys, context.session, mustVerify);
-  // The fields start the same reads again, share the results, and report errors at their own paths.
-  for (const child of startAll(wanted, needs)) child.catch(() => {});
-  return record;
-}
-
-/** Whether no read has proved that the resource exists. Rejects if a read shows that the resource does not exist. */
+/** Resolves with true if no read has proved that the resource exists. Rejects with `NOT_FOUND` if a read shows that it does not exist. */
 async function isUnprovenAfter(proofs: readonly Promise<boolean>[]): Promise<boolean> {
   if (proofs.length === 0) return true;
   try {
@@ -94,7 +84,7 @@ async function isUnprovenAfter(proofs: readonly Promise<boolean>[]): Promise<boo
     const errors = (error as AggregateError).errors as readonly unknown[];
     const missing = errors.find((each) => isGatewayError(each, "NOT_FOUND"));
     if (missing) throw missing;
-    // Other failures are reported at their fields.
+    // The fields report all other failures.
     return errors.some((each) => each instanceof NoProof);
   }
 }

@@ -5,13 +5,10 @@ import type { RunKind } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "./builder.ts";
 import type { ResourceRef } from "./fields.ts";
-import type { Address, Kind, Resource } from "./resource.ts";
+import { type Address, type Kind, type Resource, toResource } from "./resource.ts";
 import { kinds } from "./kinds.ts";
 
-/*
- * Refs of the types that several modules use. They are declared here and implemented in the modules of the types, so that these modules
- * need not import each other.
- */
+/* Refs of types that several modules use. The types are implemented in other modules, which therefore need not import each other. */
 
 const refOf = <R extends object, At extends Address>(kind: Kind<R, At>) =>
   Object.assign(builder.objectRef<Resource<R, At>>(kind.name), { kind });
@@ -32,8 +29,12 @@ export type RunRef = ResourceRef<records.RunnableRecord, RunAddress> & {
 };
 export type RunResource = RunRef["$inferType"];
 
+/** Returns the resource of a record in the list of an experiment's jobs. */
+export const jobOf = ({ owner, project, id }: RunAddress, record: records.ExperimentJobRecord) =>
+  toResource(ExperimentJob.kind, { owner, project, experiment: id, id: `${record.id}` }, record);
+
 export const runRefs = Object.values<{ readonly kind: Kind }>(resourceRefs).filter(
-  // Safe: the kinds of run have such records and addresses.
+  // Safe: all kinds of run have these records and addresses.
   (ref): ref is RunRef => ref.kind.run !== undefined,
 );
 
@@ -43,7 +44,7 @@ export const Trackable = builder.interfaceRef<Resource<records.TrackedRecord>>("
 export const Run = builder.interfaceRef<Resource<records.RunnableRecord>>("Run");
 export const Loggable = builder.interfaceRef<Resource>("Loggable");
 
-/** Implements the type of a kind. The properties of the kind determine the interfaces of the type. */
+/** Implements the type of a kind, with the interfaces that follow from the properties of the kind. */
 export const resourceType = <R extends object, At extends Address>(
   ref: ResourceRef<R, At>,
   description: string,

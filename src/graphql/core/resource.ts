@@ -11,39 +11,39 @@ import type { Session } from "../../rest/session/session.ts";
 export type Address = Readonly<Record<string, string>>;
 
 /**
- * The properties of a kind of resource that shared code needs. Members that take `At` are declared as methods, whose parameters are
- * bivariant, so that code can pass the address of any resource to the kind of that resource.
+ * A kind of resource. Members that take `At` are methods, because parameters of methods are bivariant: code for all kinds can then pass the
+ * address of a resource to the kind of the same resource.
  */
 export interface Kind<out R extends object = object, At extends Address = Address> {
   readonly name: string;
   /** An example name for descriptions and messages; null for kinds without names. */
   readonly exampleName: string | null;
-  /** The field with the name of the resource, which is a federation key in addition to `id`; null for kinds without names. */
+  /** The field that contains the name and is a federation key, like `id`; null for kinds without names. */
   readonly nameField: "uniqueName" | "username" | "name" | null;
-  /** The row of the kind in the table of runs; absent for other kinds. */
+  /** The row in `rest/api/kinds.ts`; absent for kinds that are not kinds of run. */
   readonly run?: RunKind;
-  /** Whether the service may hide the record. If so, values that the service does not find are null without an error. */
+  /** Whether the service may hide the record. Values that it does not find are then null without an error. */
   readonly mayBeHidden?: boolean;
-  /** The name of the records in profiles; absent for kinds whose records are the same on all servers. */
+  /** The name of the record in profiles; absent if the record is the same on all servers. */
   readonly record?: string;
   /**
    * The reads that verify that a resource exists. `record`: only the read of its record. `parts`: also the reads of its children. Null if
-   * not every server can verify the resource.
+   * not every server can verify that the resource exists.
    */
   readonly verifiedBy: "record" | "parts" | null;
   /** The names of the path parameters, in the order of the global id. */
   readonly parameters: readonly string[];
-  /** Parses a dotted name, or a name in other records. Returns null when the string is not a name of this kind. */
+  /** Parses a dotted name from a caller or from another record. Returns null if the string is not a name of this kind. */
   parseName(text: string): At | null;
-  /** Formats a dotted name. It is used if the name is not loaded from the service. */
+  /** Formats a dotted name, for use while the name of the record is not loaded. */
   formatName(address: At): string;
-  /** Formats the name that contains the kind, so that no other kind can have it: `ada.mnist.experiments.42`. */
+  /** Formats the field `reference`, a name that contains the kind: `ada.mnist.experiments.42`. */
   formatReference(address: At): string;
-  /** The values of the record that follow from the address and, if known, from `reference`, the name that the service gives the record. */
+  /** Returns the record values that follow from the address, and from the name in another record that led to the resource, if any. */
   fromAddress(address: At, reference: string | null): Partial<R>;
   /**
-   * Fetches the next part of the record, in order to load these keys. For most kinds, the part is the whole record. If the part lacks some
-   * of the keys, the next fetch returns them.
+   * Fetches the part of the record that is needed next to load these keys: for most kinds, the whole record. If the part lacks some of the
+   * keys, another call fetches the next part.
    */
   fetch(resource: Resource<R, At>, keys: readonly PropertyKey[], session: Session): Promise<Partial<R>>;
   /** The endpoint of the status history; absent for kinds that do not run. */
@@ -51,24 +51,24 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   readonly logs?: Get<At, undefined> | undefined;
   /** The output files as an archive. */
   readonly outputs?: Get<At, undefined> | undefined;
-  /** A folder of the output files. `files`: a single file. */
+  /** `outputFolder`: a folder of the output files. `files`: one of these files. */
   readonly outputFolder?: Get<At, OutputFolderRecord> | undefined;
   readonly files?: Get<At, undefined> | undefined;
 }
 
 /**
- * A record of the service: its address, and the loaded part of the record. References, list items, reduced records and whole records differ
- * only in the loaded part. A null value is known; an absent key is not loaded yet.
+ * An upstream record: its address and its loaded part, which may be nothing, a list item or the whole record. A key that is absent from
+ * `loaded` is not loaded yet; a null value is loaded.
  */
 export interface Resource<out R extends object = object, At extends Address = Address> {
   readonly kind: Kind<R, At>;
   readonly address: At;
   readonly loaded: Partial<R>;
-  /** The reference in another record that led to the resource, for error messages; null without such a reference. */
+  /** The name in another record that led to the resource, for error messages; null if none did. */
   readonly reference: string | null;
-  /** The group in whose list the resource was found; null elsewhere. */
+  /** The group in whose list the resource was found; null if it was found in no list of a group. */
   readonly listedIn: RunAddress | null;
-  /** Whether a read must verify that the resource exists, because a caller has named it. */
+  /** Whether the caller has named the resource, so that a read must verify that it exists. */
   readonly needsVerification: boolean;
 }
 
@@ -86,18 +86,18 @@ export const toResource = <R extends object, At extends Address>(
   needsVerification: false,
 });
 
-/** Marks a resource that a caller has named, so that a read verifies that it exists. If it does not, the resource is null with an error. */
+/** Marks a resource that the caller has named. A read then verifies that the resource exists; otherwise the field is null with an error. */
 export const requireVerification = <Of extends Resource>(resource: Of): Of => ({
   ...resource,
   needsVerification: true,
 });
 
-/** Maximum characters of a reference in an error. */
+/** Maximum length of a reference in an error, in characters. */
 const SHOWN_REFERENCE_LENGTH = 60;
 
 /**
- * Resolves a reference in a record of the service. The reference becomes the name of the resource, so it must not come from a caller.
- * Throws `GatewayError` when the reference is not a name of this kind.
+ * Resolves a name in an upstream record. Must not be called with a name from a caller, because the resource takes over the name without
+ * verification. Throws `GatewayError` if the string is not a name of this kind.
  */
 export function resolveReference<R extends object, At extends Address>(
   kind: Kind<R, At>,
@@ -112,7 +112,7 @@ export function resolveReference<R extends object, At extends Address>(
   return { kind, address, loaded, reference, listedIn: null, needsVerification: false };
 }
 
-/** Whether these keys need no fetch: each is loaded, or no record of this server has it. */
+/** Whether each key is loaded, or is a key that this server's records never have. */
 export function isLoaded(
   { kind: { record }, loaded }: Pick<Resource, "kind" | "loaded">,
   keys: readonly PropertyKey[],
@@ -122,16 +122,16 @@ export function isLoaded(
   return true;
 }
 
-/** Adds missing keys. Copies nothing if no key is missing. */
+/** Adds the defaults of absent keys. Returns `loaded` itself if no key is absent. */
 function withDefaults<R extends object>(loaded: Partial<R>, defaults: Partial<R>): Partial<R> {
   for (const key in defaults) if (!(key in loaded)) return { ...defaults, ...loaded };
   return loaded;
 }
 
 /**
- * Fetches the next part of the record, in order to load these keys. Keys that are already loaded keep their values. If the fetch succeeds,
- * the result no longer needs verification. If it fails, rejects if `mustVerify` is set or the service does not find the record. On any
- * other failure, resolves with the unchanged resource: its fields then load the record again and share the failure.
+ * Fetches the next part of the record, which loads some or all of these keys. Loaded keys keep their values. The result needs no
+ * verification. Rejects if the service does not find the record. On any other failure, rejects if `mustVerify` is set. Otherwise resolves
+ * with the unchanged resource, so that only the fields that need the record fail.
  */
 export const fetchMore = <R extends object, At extends Address>(
   resource: Resource<R, At>,
@@ -158,11 +158,14 @@ export const fetchMore = <R extends object, At extends Address>(
     },
   );
 
-/** Resolves with null if a read of part of a resource, such as its log, finds nothing. Rejects if the resource itself is not found. */
+/**
+ * Handles `NOT_FOUND` of `read`, which reads a part of a resource, such as its log. Resolves with null if the resource exists; otherwise
+ * rejects.
+ */
 export const nullIfMissing = <Part>(resource: Resource, read: Promise<Part>, session: Session) =>
   read.catch(async (error: unknown) => {
     nullIfNotFound(error);
-    // Reading the record shows whether only the part is missing, or the whole record.
+    // The read of the record shows whether only the part is missing.
     await fetchMore(resource, [], session);
     return null;
   });
@@ -172,13 +175,13 @@ export function nullIfNotFound(error: unknown): null {
   throw error;
 }
 
-/** Merges a fetched record with the loaded keys. In the usual case of equal values, copies nothing. */
+/** Merges loaded keys into a fetched record. Returns `more` itself in the usual case that it contains the loaded values. */
 function withLoaded<R extends object>(more: Partial<R>, loaded: Partial<R>): Partial<R> {
   for (const key in loaded) if (!(key in more) || more[key] !== loaded[key]) return { ...more, ...loaded };
   return more;
 }
 
-/** Fetches parts of the record until these keys are loaded. Keys that the whole record lacks stay absent. */
+/** Loads these keys, by several fetches if needed. Keys that the whole record lacks stay absent. Rejects if a fetch fails. */
 export async function load<R extends object>(
   resource: Resource<R>,
   keys: readonly PropertyKey[],

@@ -27,12 +27,15 @@ function checkNesting(value: unknown): unknown {
   throw new GraphQLError(`JSON: expected at most ${MAX_NESTING} levels of nesting, got more`);
 }
 
-/** Rejects numbers of the caller that would lose precision: long integers, and numbers beyond the range of a double. */
+/** Throws `GraphQLError` for a number that lost precision when it was parsed: a long integer, or a number beyond the range of a double. */
 function checkNumbers(value: unknown, path = ""): void {
   if (!areKept(value)) rejectNumbers(value, path);
 }
 
-/** Whether all numbers in a value keep their precision. Builds no paths, which would take ten times as long. */
+/**
+ * Whether all numbers in a value have kept their precision. Does not build paths for error messages, because this would take ten times as
+ * long.
+ */
 function areKept(value: unknown): boolean {
   if (typeof value === "number") return isKept(value);
   if (Array.isArray(value)) return value.every(areKept);
@@ -55,7 +58,7 @@ const notKept = (got: string, path = "", nodes: ValueNode | null = null) =>
     { nodes },
   );
 
-/** Rejects a literal of a number that would lose precision. `1e22` is accepted, because it has few digits. */
+/** Throws `GraphQLError` for a literal of a number that would lose precision. Accepts `1e22`, because it has few digits. */
 function checkWritten(node: Extract<ValueNode, { readonly value: string }>): void {
   const number = Number(node.value);
   const isLong = /\d{16}/.test(node.value.replace(".", "")) || !Number.isFinite(number);
@@ -66,7 +69,7 @@ builder.scalarType("JSON", {
   specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
   description: "Any JSON value, for values whose shape the tracking service does not document.",
   serialize: (value) => value,
-  // The nesting of a variable was limited before the request was parsed.
+  // `checkNesting` is not needed here, because the nesting of variables was limited before the request was parsed.
   parseValue: (value) => {
     checkNumbers(value);
     return value;

@@ -1,14 +1,17 @@
 /**
- * A long computation in steps. A step may yield the memory that it has allocated for the result, in the unit of the memory budget
- * (`memory-budget.ts`).
+ * A long computation that yields after each step, so that other tasks can run. It may yield the memory that the step has allocated for the
+ * result, in charged bytes (`memory-budget.ts`).
  */
 export type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
-/** Maximum number of items between two pauses. `BYTES_PER_SLICE`: maximum bytes of their results. */
+/** `forEach` yields after this number of items, or after this number of charged bytes. */
 const ITEM_STRIDE = 500;
 const BYTES_PER_SLICE = 20_000;
 
-/** Calls `work` for each of many items, in steps. `work` returns the memory that it has allocated for the result, if any. */
+/**
+ * Calls `work` for each item, and yields from time to time. `work` returns the memory that it has allocated for the result, in charged
+ * bytes.
+ */
 export function* forEach<Item>(
   items: Iterable<Item>,
   work: (item: Item, index: number) => number | undefined | void,
@@ -23,7 +26,7 @@ export function* forEach<Item>(
   yield bytes;
 }
 
-/** Computes a result for each item, in steps, and omits null results. */
+/** Computes a result for each item. Omits null results. */
 export function* makeEach<Item, Result>(
   items: Iterable<Item>,
   make: (item: Item) => Steps<Result | null>,

@@ -11,11 +11,11 @@ const rootsOf = (schema: GraphQLSchema) =>
   );
 
 /**
- * The served names of types and root fields. If a type is renamed, names that are derived from it, such as `UpdateJobInput` and `stopJob`,
- * are renamed as well.
+ * Maps each type and root field to its new name. Renaming a type also renames what is named after it, such as `UpdateJobInput` and
+ * `stopJob`.
  */
 export function wordsOf(schema: GraphQLSchema, renames: Renames): ReadonlyMap<string, string> {
-  // The longest match counts: `stopBuildJob` is derived from `BuildJob`, not from `Job`.
+  // The longest name must match first: `stopBuildJob` is named after `BuildJob`, not after `Job`.
   const subjects = [...kindsByName.keys(), ...Object.keys(renames)].toSorted((a, b) => b.length - a.length);
   // oxlint-disable-next-line linear/regexp -- alternatives without a repetition, over names of the schema
   const pattern = new RegExp(`(?:${subjects.join("|")})(?![a-z])`, "g");
@@ -23,19 +23,20 @@ export function wordsOf(schema: GraphQLSchema, renames: Renames): ReadonlyMap<st
   const renamed = (name: string) =>
     plurals.get(name) ?? name.replaceAll(pattern, (subject) => renames[subject] ?? subject);
   const fields = rootsOf(schema).flatMap((type) => Object.keys(type.getFields()));
-  // Names of federation itself are not renamed, such as `_entities` and `link__Import`.
+  // The names that federation defines contain an underscore, such as `_entities` and `link__Import`. They must stay.
   const own = [...Object.keys(schema.getTypeMap()), ...fields].filter((name) => !name.includes("_"));
   return new Map(
     own.map((name) => [name, /^[A-Z]/.test(name) ? renamed(name) : uncapital(renamed(capital(name)))]),
   );
 }
 
-/** Renames types and root fields, also in descriptions. Changes the given schema, which must not be shared. */
+/** Renames types and root fields, also in descriptions. Modifies the given schema, so nothing else may use it. */
 export function rename(schema: GraphQLSchema, renames: Renames): GraphQLSchema {
   const words = wordsOf(schema, renames);
   const wordFor = (name: string) => words.get(name) ?? name;
   const describe = (part: { description?: string | null | undefined }) => {
-    // Only names in backquotes are renamed. A single lower-case word is a value, not the root field with the same name.
+    // Renames only what is in backquotes. There, a single lower-case word is a value such as `experiment`, not the root field of the same
+    // name.
     part.description = part.description?.replaceAll(/`[^`]+`/g, (code) =>
       /^`[^\WA-Z]+`$/.test(code) ? code : code.replaceAll(/\w+/g, wordFor),
     );
@@ -59,7 +60,9 @@ export function rename(schema: GraphQLSchema, renames: Renames): GraphQLSchema {
   return new GraphQLSchema(schema.toConfig());
 }
 
-/** Renames the types and root fields in a document of this package. Keeps the comment at the beginning of the document. */
+/**
+ * Renames types and root fields in an executable document. Keeps the comment at its beginning. Throws `GraphQLError` for invalid syntax.
+ */
 export function renameDocument(text: string, words: ReadonlyMap<string, string>): string {
   const called = <Named extends { readonly name: NameNode }>(node: Named): Named => {
     const { value } = node.name;

@@ -16,19 +16,19 @@ import { resourceRefs, Run } from "../core/refs.ts";
 import type { Kind, Resource } from "../core/resource.ts";
 
 /*
- * The schema as an Apollo Federation subgraph. Other subgraphs refer to our resources by global id or by name. A representation becomes an
- * ordinary resource. Fields that follow from the key of a representation cause no request. Own code, because Pothos' federation plugin
- * fails all representations if one is unknown, and needs Apollo's printer, whose license is not permissive.
+ * The schema as an Apollo Federation subgraph. Other subgraphs refer to resources by global id or by name. A representation is resolved to
+ * a resource like any other, so selecting only what its key contains causes no upstream request. Pothos' federation plugin is not used,
+ * because it fails all representations if one is unknown, and needs Apollo's printer, whose license is not permissive.
  */
 
 type Representation = { readonly __typename?: unknown } & Readonly<Record<string, unknown>>;
 
-/** Functions that resolve the value of a key field to a resource, by the name of the field. They throw `InputError`. */
+/** The key fields of a type. Each has the function that resolves its value to a resource and throws `InputError` for an invalid value. */
 type Keys = Readonly<Record<string, (text: string) => Resource>>;
 
 const ENTITIES: readonly (readonly [type: string, keys: Keys])[] = [
   ...Object.values(resourceRefs).map(({ name, kind }) => [name, keysOf(kind)] as const),
-  // An entity interface. With `type Run @interfaceObject`, another subgraph adds fields to runs of all kinds.
+  // An entity interface: another subgraph can add fields to runs of all kinds by `type Run @interfaceObject`.
   [
     Run.name,
     { id: (text) => resolveRunId("id", text), reference: (text) => resolveRunId("reference", text) },
@@ -74,31 +74,29 @@ builder.queryFields((t) => ({
     type: [EntityUnion],
     nullable: { list: false, items: true },
     args: { representations: t.arg({ type: ["_Any"], required: true }) },
-    // A router assigns errors to the results of representations, so each representation needs its own error.
+    // A router assigns each error to a representation by its path.
     extensions: { itemsOf: "representations", errorsStaySeparate: true } satisfies FieldExtensions,
     resolve: unserved,
   }),
   _service: t.field({ type: Service, nullable: false, resolve: unserved }),
 }));
 
-/** The first version that supports keys on interfaces. */
+/** Version 2.3 is the first one with keys on interfaces. */
 const LINK = { url: "https://specs.apollo.dev/federation/v2.3", import: ["@key", "@shareable"] };
 
-/** The transitional directive for fields that are null only with an error: https://specs.apollo.dev/nullability/v0.4. */
+/** The directive for fields that are null only with an error, from the draft https://specs.apollo.dev/nullability/v0.4. */
 const NULLABILITY = buildSchema(
   '"Null only together with an error. `levels`: 0 is the field, 1 the items of its list." directive @semanticNonNull(levels: [Int!]! = [0]) on FIELD_DEFINITION',
 );
 
-/**
- * Matches lines of SDL with fields that are null only with an error: results of lookups, commands and reads, and values derived from them.
- */
+/** Matches fields that are null only with an error, written as `Type.field: Result`. */
 const NULL_WITH_ERROR =
   /^(?:Query|Mutation|\w+Payload)\..*[^!]$|: \w+Connection$|^Experiment\.metricS|\.summary:|^ExperimentSummary\..*]$|^(?:ExperimentJob|MetricRecord)\.experiment:|\.subject:/;
 
-/** Matches lists whose items are null only with an error. */
+/** Matches list fields whose items are null only with an error. */
 const ITEMS_NULL_WITH_ERROR = /\.entities: /;
 
-/** Builds the schema, with the directives of federation and of nullability in the extensions that the printer of the SDL reads. */
+/** Builds the schema. The directives of federation and nullability are in `extensions`, from which the SDL is printed. */
 export function toSubgraphSchema(): GraphQLSchema {
   const directives = [...NULLABILITY.getDirectives(), GraphQLDeferDirective, GraphQLStreamDirective];
   const extensions = { directives: { link: LINK } };
@@ -119,14 +117,14 @@ export function toSubgraphSchema(): GraphQLSchema {
   return schema;
 }
 
-/** Adds the resolvers of federation's fields. They need the final schema, because types may have been renamed. */
+/** Adds the resolvers of `_service` and `_entities`. They use the final schema, because types may have been renamed. */
 export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
   const { _service: service, _entities: entities } = schema.getQueryType()?.getFields() ?? {};
   if (!service || !entities) throw new TypeError("expected the schema of a subgraph");
   let sdl: string | null = null;
   service.resolve = () => ({ sdl: (sdl ??= printSubgraph(schema)) });
   let shown: GraphQLSchema | null = null;
-  // Tools that read the schema from the gateway do not support federation's own types.
+  // Tools that introspect the gateway do not support federation's own types.
   const introspected = () => (shown ??= withoutFederation(schema));
   schema.extensions = { ...schema.extensions, introspected } satisfies SchemaExtensions;
   entities.resolve = (_, { representations }: { readonly representations: readonly unknown[] }) => {
@@ -148,14 +146,14 @@ export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
 /** Whether a type or root field belongs to federation: `_Any`, `_entities`. Names of introspection have two underscores. */
 const isFederations = (name: string) => /^_[^_]/.test(name);
 
-/** The schema as clients see it, without the types and fields for routers. */
+/** The schema for clients, without the types and fields for routers. */
 export const withoutFederation = (schema: GraphQLSchema): GraphQLSchema =>
   mapSchema(schema, {
     [MapperKind.TYPE]: (type) => (isFederations(type.name) ? null : undefined),
     [MapperKind.QUERY_ROOT_FIELD]: (_, name) => (isFederations(name) ? null : undefined),
   });
 
-/** Prints the SDL with the directives of fields and types, which introspection omits. Leaves out the directives that match `left`. */
+/** Prints the SDL with directives on fields and types, except directives whose name matches `left`. */
 function printWithout(left: RegExp, schema: GraphQLSchema): string {
   const document = getDocumentNodeFromSchema(lexicographicSortSchema(withoutFederation(schema)));
   const leave = ({ name }: { readonly name: { readonly value: string } }) =>
@@ -166,8 +164,8 @@ function printWithout(left: RegExp, schema: GraphQLSchema): string {
 export const printPlain = (schema: GraphQLSchema): string => printWithout(/^(?:key|link|shareable)$/, schema);
 
 /**
- * Prints the subgraph. Omits `@defer` and `@stream`, which a router defines itself, and `@oneOf`, which composers do not support. The
- * gateway still rejects an input with several keys.
+ * Prints the SDL of the subgraph. Omits `@defer` and `@stream`, which a router defines itself, and `@oneOf`, which composers do not
+ * support. The gateway enforces `@oneOf` nevertheless.
  */
 export const printSubgraph = (schema: GraphQLSchema): string =>
   printWithout(/^(?:defer|stream)$/, schema).replaceAll(/^(input \w+) @oneOf \{$/gm, "$1 {");

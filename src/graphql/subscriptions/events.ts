@@ -8,30 +8,30 @@ import type { Server } from "../../rest/api/server.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { LiveStream, StreamEvent } from "../../live/stream.ts";
 import { type Resource, toResource } from "../core/resource.ts";
-import { computedFrom, enumType, objectType } from "../core/builder.ts";
+import { computedFrom, enumType, exposed, exposedOrNull, objectType } from "../core/builder.ts";
 import { keyOf } from "../core/ids.ts";
 import { Run } from "../core/refs.ts";
-import { isFinished, type RunStatus, RunStatusEnum, statusOf } from "../types/status.ts";
+import { isFinished, type RunStatus, RunStatusEnum } from "../types/status.ts";
 import type { Context, StreamContext } from "../core/context.ts";
 import { ownCopy } from "../../util/own-copy.ts";
 
-/** Keys that every list of runs has, so that one list can replace the reads of many runs. */
+/** The keys that events need. Every list of runs has them, so one list request can replace the reads of many runs. */
 const EVENT_KEYS = ["unique_name", "last_status", "updated_at", "started_at", "finished_at"];
 
-/** Reads the record of a run. It may be an item of a list that covers several runs. */
+/** Reads a run. The result may be a list item, if one list request replaces the reads of several runs. */
 export const readRun = <R extends TrackedRecord>(
   { kind, address }: Resource<R>,
   session: Session,
 ): Promise<Partial<R>> => kind.fetch(toResource(kind, address), EVENT_KEYS, session);
 
-/** The record of a run as a source of events. It is polled once for all subscriptions to the run, its log and its metrics. */
+/** The source that polls a run, shared by all subscriptions to the run, its log and its metrics. */
 export function runSource<R extends TrackedRecord>(
   run: Resource<R>,
   server: Server,
 ): StateSource<Partial<R>> {
   const { kind, address } = run;
   const endpoint = kind.run?.endpoints.read ?? runs.experiment.endpoints.job;
-  // Safe: only kinds of run have batches, and their resources have such addresses.
+  // Safe: only kinds of run have batches, and runs have this address.
   const covering = server.batchOf(endpoint)?.common({ at: address as RunAddress, keys: EVENT_KEYS });
   return {
     key: `run ${keyOf(run)}`,
@@ -43,7 +43,7 @@ export function runSource<R extends TrackedRecord>(
   };
 }
 
-/** The previous record if it equals the new record in all known keys of both; otherwise the new record. */
+/** Returns `before` if both records have equal values for all documented keys that both contain; otherwise `now`. */
 export function latestOf<Record extends object>(before: Record | null | undefined, now: Record): Record {
   if (!before || before === now) return now;
   for (const key in now)
@@ -63,17 +63,12 @@ export type UpdateReason = typeof RunUpdateReason.$inferType;
 export interface Update {
   readonly reason: UpdateReason;
   readonly run: Resource<RunnableRecord>;
-  /** The subscriber's previous event of the run; null at the beginning. */
-  readonly before: Shown | null;
+  /** The status in the previous event that the subscriber received for this run; null in the first event. */
+  readonly previousStatus: RunStatus | null;
 }
 
-/** The part of a record that the run's next event shows. Not the received status, which may be long and is counted for nobody. */
-export type Shown = RunStatus;
-
-export const shownOf = ({ last_status }: Partial<RunnableRecord>): Shown => statusOf(last_status);
-
 export const RunUpdate = objectType<Update>("RunUpdate", "An event of a run.", (t) => ({
-  reason: t.field(computedFrom(RunUpdateReason, "Why it was sent.", ({ reason }) => reason)),
+  reason: t.field({ type: RunUpdateReason, ...exposed("reason", "Why it was sent.") }),
   run: t.field(
     computedFrom(
       Run,
@@ -83,30 +78,29 @@ export const RunUpdate = objectType<Update>("RunUpdate", "An event of a run.", (
   ),
   previousStatus: t.field({
     type: RunStatusEnum,
-    description: "Status in the run's previous event; null in its first one.",
-    resolve: ({ before }) => before,
+    ...exposedOrNull("previousStatus", "Status in the run's previous event; null in its first one."),
   }),
 }));
 
-/** Creates the event for a record of a run. The default reason applies to a run that stays in the list. */
+/** Creates an event. The default of `reason` applies to a run that is in the list. */
 export const updateOf = (
   { kind, address }: Resource<RunnableRecord>,
   record: Partial<RunnableRecord>,
-  before: Shown | null,
-  reason: UpdateReason = before ? "CHANGED" : "APPEARED",
-): Update => ({ reason, run: toResource(kind, address, record), before });
+  previousStatus: RunStatus | null,
+  reason: UpdateReason = previousStatus ? "CHANGED" : "APPEARED",
+): Update => ({ reason, run: toResource(kind, address, record), previousStatus });
 
 /**
- * The functions of a subscription field. `subscribe` opens the events, and `resolve` is called for each event with its own context. A
- * failed poll becomes an error at the field. Usage: `{ ...eventsOf(open) }`.
+ * The functions of a subscription field. `subscribe` opens the stream. `resolve` runs for each event, in a context of its own, and throws
+ * the error of a failed poll.
  */
 export const eventsOf = <Event, Args>(
   open: (args: Args, context: StreamContext) => LiveStream<Event> | Promise<LiveStream<Event>>,
 ) => ({
   subscribe: (_: unknown, args: Args, context: Context): LiveStream<Event> | Promise<LiveStream<Event>> => {
     context.session.requireToken();
-    // Safe: subscriptions always begin in a `StreamContext`. The arguments are copied, because polls keep them in memory, and they may be
-    // substrings of the document.
+    // Safe: `subscribe` is always called with a `StreamContext`. The arguments are copied, because polls retain them, and a string among
+    // them may be a slice of the document, which V8 would then retain as well.
     return open(ownCopy(args), context as StreamContext);
   },
   resolve: ({ value, error }: StreamEvent<Event>): Event => {
@@ -115,7 +109,7 @@ export const eventsOf = <Event, Args>(
   },
 });
 
-/** The arguments of subscriptions to append-only lists. */
+/** The arguments of a subscription to a log or to metrics. */
 export interface TailArgs {
   readonly id: string;
   readonly after?: string | null | undefined;

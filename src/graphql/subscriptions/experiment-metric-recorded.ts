@@ -15,9 +15,9 @@ import { eventsOf, runSource, type TailArgs } from "./events.ts";
 interface Position {
   /** Cursor of the last record that was read; null at the beginning of the list. */
   readonly cursor: string | null;
-  /** Whether the end of the list must still be found. Records before that end are not sent. */
+  /** Whether the end of the list must still be found, before which no record is sent. */
   readonly isSeeking: boolean;
-  /** Records up to this number are not sent; null if all are sent. */
+  /** The number of the last record that the subscriber already has; null if it has none. */
   readonly afterRecord: number | null;
 }
 
@@ -54,7 +54,7 @@ function tailMetrics({ id, after = null }: TailArgs, { live, server, gateway }: 
   );
 }
 
-/** Number of records that are measured without a pause. */
+/** Number of records that are measured in one tick. */
 const METRIC_STRIDE = 1_000;
 
 /** Estimated memory of records, in bytes. */

@@ -14,7 +14,7 @@ const MAX_CHUNK_BYTES = 262_144;
 /** Estimated memory of an event in addition to its log, in bytes. */
 const CHUNK_OVERHEAD_BYTES = 500;
 
-/** The position of a log that was restarted. The next event begins with its first byte. */
+/** The position after a log has vanished. A log that exists later is a new one, and is sent from its first byte. */
 const BEGINS_ANEW = -1;
 
 const LOGGED: Candidates = { kinds: ALL.kinds.filter(({ logs }) => logs), one: "run with a log" };
@@ -35,7 +35,7 @@ function tailLog({ id, after }: TailArgs, { live, server, gateway }: StreamConte
       read: async (session, position) => {
         const fromByte = Math.max(0, position);
         const reading = session.window(logs, address, { fromByte, maxBytes, isContinued: true });
-        // A missing log does not exist yet, or no longer exists. The poll of the run shows whether the run itself exists.
+        // A missing log does not exist yet or was deleted. It is not an error: the poll of the run fails if the run itself is missing.
         const window = await reading.catch(nullIfNotFound);
         if (!window)
           return { items: [], bytes: 0, position: position === 0 ? 0 : BEGINS_ANEW, hasMore: false };

@@ -13,20 +13,21 @@ import { toResource } from "../core/resource.ts";
 import { findMatching, type IsMatch } from "../types/scan.ts";
 import { checkGroups, divide, RunFilterInput } from "../types/run-filter.ts";
 import { RunKind, runListOf } from "../types/run-list.ts";
-import { eventsOf, readRun, RunUpdate, runSource, type Shown, shownOf, updateOf } from "./events.ts";
+import { type RunStatus, statusOf } from "../types/status.ts";
+import { eventsOf, readRun, RunUpdate, runSource, updateOf } from "./events.ts";
 import { bytesOfList, createReporter, type FirstPage, type ListState, readList } from "./watched-list.ts";
 
-/* The changes of one run, and of the runs of a list. */
+/* The subscriptions `runUpdated` (one run) and `runsUpdated` (the runs of a list). */
 
 async function watchRun({ id }: { readonly id: string }, { live, server, session }: StreamContext) {
   const run = await findRun("id", id, session);
   let sent = 0;
-  let before: Shown | null = null;
+  let status: RunStatus | null = null;
   return live.watch(runSource(run, server), (record, version) => {
     if (version === sent) return null;
-    const update = updateOf(run, record, before);
+    const update = updateOf(run, record, status);
     sent = version;
-    before = shownOf(record);
+    status = statusOf(record.last_status);
     return update;
   });
 }
@@ -59,12 +60,10 @@ const watchedArgs = {
   }),
 };
 
-/** Time for which rows are tested without a pause, in milliseconds. */
+/** Time in milliseconds after which a scan yields to the event loop. */
 const SCAN_SLICE_MS = 3;
 
-/**
- * Finds the matching rows. It does not use the scheduler, because a poll is shared by subscribers and runs in the context of none of them.
- */
+/** Finds the matching rows in time slices. Does not use the scheduler, because a poll belongs to no single operation. */
 async function findIn(rows: readonly RunnableRecord[], isMatch: IsMatch): Promise<readonly number[]> {
   await yieldToEventLoop();
   const steps = findMatching(rows, isMatch);
@@ -76,7 +75,7 @@ async function findIn(rows: readonly RunnableRecord[], isMatch: IsMatch): Promis
   }
 }
 
-/** Finds the matching runs among the rows of one page of the maximum size. */
+/** Reads one page of the maximum size and finds the matching runs in it. */
 async function scanFirst<At>(
   session: Session,
   list: List<At, RunnableRecord>,
@@ -102,7 +101,7 @@ function watchRuns(args: InputShapeFromFields<typeof watchedArgs>, context: Stre
   const { target, endpoint } = runListOf(args.kind);
   const { kind } = target;
   const { conditions, isMatch } = divide(args.filter, { kind, project: at }, server);
-  // If the server supports the order, a changed run is on the first page.
+  // In this order, a run that changes moves to the first page.
   const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
   const base = server.listQuery({ group: group?.id, order, conditions, query: args.query });
   const list = { endpoint, address: at, base, sortedBy: server.sortKeys({ order }) };
@@ -113,7 +112,7 @@ function watchRuns(args: InputShapeFromFields<typeof watchedArgs>, context: Stre
     {
       key: `runs ${keyOf(runAt(""))} ${JSON.stringify([list.base, request.first, isMatch && args.filter])}`,
       endpoint,
-      // Scans of one list read the same pages.
+      // Scans of the same list read the same pages, even with different filters.
       batchKey: isMatch && `scan ${keyOf(runAt(""))} ${JSON.stringify(list.base)}`,
       read: async (poll, before: ListState | null, isSeen) => {
         if (!before)

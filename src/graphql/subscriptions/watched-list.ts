@@ -4,23 +4,24 @@ import { estimateHeapBytes } from "../../callers/memory-budget.ts";
 import { millisecondsOf } from "../../rest/api/record.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pagination.ts";
-import { latestOf, type Shown, shownOf, type Update, updateOf, type UpdateReason } from "./events.ts";
+import { type RunStatus, statusOf } from "../types/status.ts";
+import { latestOf, type Update, updateOf, type UpdateReason } from "./events.ts";
 
-/* The state of a polled list of runs, and the events for its subscribers. The state includes runs that have left the list. */
+/* The state of a polled list of runs, including the runs that have left it, and the events that follow from a state for one subscriber. */
 
 type Known = Partial<RunnableRecord>;
 
-/** A run of the list. Successive states share the row of a run that has not changed. */
+/** A run of the list. As long as the run does not change, successive states share its row. */
 interface Row {
   readonly record: Known;
-  /** The version of the state in which the run changed last. */
+  /** The version of the first state with this record. */
   readonly version: number;
   /** Estimated memory of the record, in bytes. */
   readonly bytes: number;
 }
 type Rows = ReadonlyMap<string, Row>;
 
-/** A run that has left the list, with the record that was read after it had left. */
+/** A run that has left the list. Its record was read after it had left, unless the reason is `GONE`. */
 interface Left {
   readonly row: Row;
   readonly reason: UpdateReason;
@@ -29,36 +30,36 @@ interface Left {
 export interface ListState {
   readonly version: number;
   readonly rows: Rows;
-  /** Runs that have left the page and have not been read since, with their last records. */
+  /** Runs that are no longer on the page, with their last records. They must be read to find out whether they have left the list. */
   readonly leaving: Rows;
-  /** Runs that have left the list, for subscribers that have not received the event. */
+  /** Runs that have left the list, kept for subscribers that have not received the event yet. */
   readonly left: ReadonlyMap<string, Left>;
   /** Whether a matching run with this record would be on the page. */
   readonly covers: (record: Known) => boolean;
 }
 
-/** The first page of a list, or the matching runs of the page. */
+/** The first page of a list; with a scan, the matching runs of that page. */
 export interface FirstPage extends Pick<Slice<RunnableRecord>, "items" | "hasNext"> {
-  /** The last row that was read, whether it matches or not. Absent if the page is full, or if no rows were tested. */
+  /** The last row of a scan, whether it matches or not. Absent without a scan, and if the page is full. */
   readonly last?: RunnableRecord | undefined;
 }
 
 export interface Watched {
-  /** Whether the list contains only some of the runs of the parent. */
+  /** Whether the list has a filter. */
   readonly isFiltered: boolean;
-  /** Whether the list begins with the newest change. */
+  /** Whether the list is sorted by the time of the last change, newest first. */
   readonly isNewestFirst: boolean;
   readonly readPage: () => Promise<FirstPage>;
   readonly readRun: (id: string) => Promise<Known>;
 }
 
 /**
- * Maximum runs that have left the list and are kept for slow subscribers. Also the maximum number of runs outside the page whose status is
- * kept for a subscriber.
+ * Maximum number of runs that have left the list and are kept for slow subscribers. Also limits the runs outside the page whose last status
+ * is kept for a subscriber.
  */
 const MAX_LEFT_ROWS = 500;
 
-/** Number of rows that are compared without a pause. */
+/** Number of rows that are compared in one tick. */
 const ROW_STRIDE = 100;
 
 /** Estimated memory of a state, in bytes. */
@@ -69,7 +70,7 @@ export function bytesOfList({ rows, leaving, left }: ListState): number {
   return bytes;
 }
 
-/** Reads a list again, and the runs that have left it since the last read. Returns the same state if nothing has changed. */
+/** Reads the list, and each run that has left its page since the last read. Resolves with `before` itself if nothing has changed. */
 export async function readList(
   watched: Watched,
   before: ListState | null,
@@ -98,7 +99,7 @@ async function listedAfter(
   const covers = coverageOf(page, watched);
   const leaving = new Map([...(before?.leaving ?? []), ...(before?.rows ?? [])]);
   for (const [id, { record }] of leaving) {
-    // In a list without a filter, a run that is pushed off the page by newer changes has not left the list.
+    // Without a filter, a run that newer changes have pushed off the page is still in the list.
     if (rows.has(id) || !(watched.isFiltered || covers(record))) leaving.delete(id);
   }
   const left = new Map(isSeen ? [] : before?.left);
@@ -120,7 +121,9 @@ function coverageOf({ items, hasNext, last = items.at(-1) }: FirstPage, { isNewe
 
 const timeOf = ({ updated_at }: Known): number => millisecondsOf(updated_at ?? "");
 
-/** Reads each run that is leaving. Runs that cannot be read now are read by a later poll. */
+/**
+ * Reads each run in `leaving` and moves it to `left`. A run whose read fails with a transient error stays in `leaving` for the next poll.
+ */
 async function settled(state: ListState, { readRun }: Watched): Promise<ListState> {
   const { covers, version } = state;
   const leaving = new Map(state.leaving);
@@ -145,13 +148,12 @@ async function settled(state: ListState, { readRun }: Watched): Promise<ListStat
   return { ...state, leaving, left };
 }
 
-/** Whether an error concerns more than the run that was read. */
+/** Whether an error of reading one run must fail the whole poll. */
 const endsPoll = (error: unknown): boolean =>
   !(error instanceof GatewayError) ||
   error.code === "UNAUTHENTICATED" ||
   error.code === "REQUEST_LIMIT_EXCEEDED";
 
-/** Whether a later state contains no change. */
 const isSame = (before: ListState, now: ListState): boolean =>
   now.rows.size === before.rows.size &&
   now.leaving.size === before.leaving.size &&
@@ -160,19 +162,19 @@ const isSame = (before: ListState, now: ListState): boolean =>
   [...now.left].every(([id, last]) => before.left.get(id) === last);
 
 /**
- * Returns a function that returns the next event for one subscriber, one run at a time. It returns null when the subscriber has received
- * all events.
+ * Creates the function that returns the next event of a state for one subscriber; null if the subscriber has received all events of the
+ * state.
  */
 export function createReporter(isFiltered: boolean, runAt: (id: string) => Update["run"]) {
   const reported = new Map<
     string,
-    { readonly version: number; readonly shown: Shown; readonly isListed: boolean }
+    { readonly version: number; readonly status: RunStatus; readonly isListed: boolean }
   >();
   const report = (id: string, { record, version }: Pick<Row, "record" | "version">, reason: UpdateReason) => {
-    const before = reported.get(id)?.shown ?? null;
+    const before = reported.get(id)?.status ?? null;
     const isListed = reason === "APPEARED" || reason === "CHANGED";
     reported.delete(id);
-    reported.set(id, { version, shown: shownOf(record), isListed });
+    reported.set(id, { version, status: statusOf(record.last_status), isListed });
     return updateOf(runAt(id), record, before, reason);
   };
 
@@ -185,7 +187,7 @@ export function createReporter(isFiltered: boolean, runAt: (id: string) => Updat
     for (const [id, last] of reported) {
       if (rows.has(id) || leaving.has(id)) continue;
       const { row = { record: {}, version: 0 }, reason = "DISPLACED" as const } = left.get(id) ?? {};
-      // For a slow subscriber, the reason may no longer be known.
+      // The reason of a run that left long ago is no longer known.
       if (last.isListed && (isFiltered || left.has(id))) return report(id, row, reason);
       if (last.isListed) reported.set(id, { ...last, isListed: false });
       else if (reported.size > rows.size + MAX_LEFT_ROWS) reported.delete(id);

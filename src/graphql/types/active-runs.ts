@@ -15,14 +15,14 @@ import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires, resolveId } from "../core/ids.ts";
 import { type ProjectAddress, readViewer } from "../core/kinds.ts";
-import { ExperimentJob, Node, Project, Run, type RunResource } from "../core/refs.ts";
-import { load, type Resource, toResource } from "../core/resource.ts";
+import { ExperimentJob, jobOf, Node, Project, Run, type RunResource } from "../core/refs.ts";
+import { isLoaded, load, type Resource } from "../core/resource.ts";
 import { prepareList, runListOf, runLists } from "./run-list.ts";
 import { readEntireList } from "./scan.ts";
 
 /*
- * The runs on a machine. Servers have no filter for machines, so the gateway reads the active runs of projects, once for all machines of an
- * operation. Jobs, build jobs and jobs of experiments name the machine on which they were scheduled.
+ * The active runs on a machine. Servers cannot filter runs by machine, so the gateway reads all active runs of the projects, once for all
+ * machines of an operation. The records of jobs, build jobs and jobs of experiments have the name of their machine.
  */
 
 type Placed = Partial<Pick<JobRecord, "node_scheduled" | "resources">>;
@@ -42,32 +42,24 @@ interface ActiveRuns {
   readonly isComplete: boolean;
 }
 
-/**
- * The active runs of all machines, by the name of the machine. They are grouped once, because an operation may select the same machine many
- * times.
- */
+/** The active runs of all machines, grouped once by the name of the machine, because an operation may select a machine many times. */
 interface Search {
   readonly byNode: ReadonlyMap<string, ActiveRuns>;
   readonly isComplete: boolean;
 }
 
 function byNodeOf(all: readonly OnNode[], isComplete: boolean): Search {
-  const byNode = new Map<string, OnNode[]>();
+  const byNode = new Map<string, { runs: OnNode[]; gpusInUse: number | null; isComplete: boolean }>();
   for (const each of all) {
-    const runsThere = byNode.get(each.node);
-    if (runsThere) runsThere.push(each);
-    else byNode.set(each.node, [each]);
+    const there = byNode.get(each.node) ?? { runs: [], gpusInUse: 0, isComplete };
+    there.runs.push(each);
+    if (there.gpusInUse !== null) there.gpusInUse = each.gpus === null ? null : there.gpusInUse + each.gpus;
+    byNode.set(each.node, there);
   }
-  const found = [...byNode].map(
-    ([node, runsThere]) => [node, { runs: runsThere, gpusInUse: sumOfGpus(runsThere), isComplete }] as const,
-  );
-  return { byNode: new Map(found), isComplete };
+  return { byNode, isComplete };
 }
 
-const sumOfGpus = (all: readonly OnNode[]): number | null =>
-  all.reduce<number | null>((sum, { gpus }) => (sum === null || gpus === null ? null : sum + gpus), 0);
-
-/** The GPUs that a run requests; null if its record does not contain them. */
+/** The number of GPUs that a run requests; null if the record does not contain it. */
 function gpusIn({ resources }: Placed): number | null {
   if (resources === undefined) return null;
   const gpu = valueAt(resources, "gpu");
@@ -82,7 +74,10 @@ function onNode(record: Placed, run: RunResource, experimentJob: OnNode["experim
   return node ? [{ node, run, experimentJob, gpus: gpusIn(record) }] : [];
 }
 
-/** Reads the active runs of projects. Without `given`, reads the projects of the caller. A limit of the operation ends the scan early. */
+/**
+ * Reads the active runs of the given projects, by default of the caller's projects. If the operation reaches a limit, the result is
+ * incomplete.
+ */
 async function readActiveRuns(given: readonly ProjectAddress[] | null, context: Context): Promise<Search> {
   const { session, server, gateway } = context;
   let isComplete = true;
@@ -94,8 +89,7 @@ async function readActiveRuns(given: readonly ProjectAddress[] | null, context: 
     return [];
   };
   const readAll = async <At, Row extends object>(list: List<At, Row>): Promise<readonly Row[]> => {
-    const request = { most: gateway.maxScannedRows, maxSize: gateway.maxPageSize, find: null };
-    const { records, isComplete: isWhole } = await readEntireList(session, list, request);
+    const { records, isComplete: isWhole } = await readEntireList(context, list, gateway.maxScannedRows);
     isComplete &&= isWhole;
     return records;
   };
@@ -106,24 +100,16 @@ async function readActiveRuns(given: readonly ProjectAddress[] | null, context: 
   };
   const placesOf = async (run: RunResource): Promise<readonly OnNode[]> => {
     const { address, kind } = run;
-    const { owner, project, id } = address;
     if (kind.name !== runs.experiment.name) {
       const keys = ["node_scheduled", "resources"];
-      const isKnown = keys.every((key) => key in run.loaded || server.omits(kind.run?.records ?? "", key));
-      const record: Placed & { readonly id?: unknown } = isKnown
+      const record: Placed & { readonly id?: unknown } = isLoaded(run, keys, server)
         ? run.loaded
         : await load(run, keys, session);
       return onNode(record, run, null);
     }
     const list = { endpoint: runs.experiment.endpoints.jobs, address, sortedBy: ["created_at"] };
     const jobs = await readAll<typeof address, ExperimentJobRecord>(list);
-    return jobs.flatMap((job) =>
-      onNode(
-        job,
-        run,
-        toResource(ExperimentJob.kind, { owner, project, experiment: id, id: `${job.id}` }, job),
-      ),
-    );
+    return jobs.flatMap((job) => onNode(job, run, jobOf(address, job)));
   };
   const readOwn = async (): Promise<readonly ProjectAddress[]> => {
     server.supported(projects.optional.list);
@@ -143,7 +129,7 @@ async function readActiveRuns(given: readonly ProjectAddress[] | null, context: 
   return byNodeOf(found.flat(2), isComplete);
 }
 
-/** The kinds of run that are placed on machines, directly or through their jobs. */
+/** The names of the kinds of run that run on machines, themselves or by their jobs. */
 const PLACED = [...runLists.values()].flatMap(({ target: { kind } }) =>
   kind.name === runs.experiment.name || kind.run.keys.includes("node_scheduled") ? [kind.name] : [],
 );
@@ -171,13 +157,10 @@ const ActiveRunsType = objectType<ActiveRuns>(
   "ActiveRuns",
   "The active runs on a machine, of the projects that were searched.",
   (t) => ({
-    runs: t.field(
-      computedFrom(
-        [ActiveRun],
-        "The runs. An experiment is listed once for each of its jobs on the machine.",
-        ({ runs: all }) => all,
-      ),
-    ),
+    runs: t.field({
+      type: [ActiveRun],
+      ...exposed("runs", "The runs. An experiment is listed once for each of its jobs on the machine."),
+    }),
     gpusInUse: t.int(
       exposedOrNull(
         "gpusInUse",

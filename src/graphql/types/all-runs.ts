@@ -64,10 +64,10 @@ async function readAllRuns(address: ProjectAddress, { kinds, order, ...given }: 
   };
   const page = await readMerged(
     session,
-    prepared.map(({ listIn, find }) => ({ list: listIn({}), find })),
+    prepared.map(({ listIn, scan }) => ({ list: listIn({}), find: scan?.find ?? null })),
     { ...sliceRequest(given, context), maxRows: gateway.maxScannedRows, rankOf },
   );
-  // Safe: each row belongs to one of the lists.
+  // Safe: `part` is the index of the list from which the row comes.
   return connect(page, ({ item, part }) => prepared[part]?.toNode(item) as typeof Run.$inferType);
 }
 

@@ -7,7 +7,7 @@ import { nodeScheduled, resources, runConfig } from "./shared-run-fields.ts";
 
 const { property } = fieldsOf(BuildJob.kind);
 
-/** A field with the runs that use a build job. The server filters them. */
+/** A field with the runs of one kind that use a build job, found by the server's filter. */
 const thatUse = (target: typeof Experiment | typeof Job, { many }: RunKind) =>
   runList(target, `The ${many} that use the image. Requires \`FILTERS\`.`, {
     narrowedTo: ({ id }: RunAddress) => ({

@@ -65,7 +65,7 @@ const { property, computed, fromAddress } = fieldsOf(Node.kind);
 
 const DETAIL_COST = "Costs a request for each machine.";
 
-/** A field that the summaries of machines in a cluster lack. */
+/** A field that the list of machines in a cluster lacks. */
 const detail: typeof property = (key, description) => property(key, `${description} ${DETAIL_COST}`);
 
 /** Source: service document, "Node summary" and "Node detail". */
@@ -83,7 +83,7 @@ resourceType(Node, "A machine of the cluster.", (t) => ({
     ...computed(
       ["gpus"],
       `Its GPUs, in use or not. ${DETAIL_COST}`,
-      // Safe: the check of the record accepts only objects.
+      // Safe: the check of the key `gpus` accepts only a list of objects.
       ({ gpus }) => (gpus ?? null) as readonly ByName[] | null,
     ),
   }),

@@ -1,9 +1,10 @@
+import type { ObjectRef } from "@pothos/core";
 import { ERROR_CODES, GatewayError } from "../../errors.ts";
 import { mapped } from "../../rest/api/record.ts";
-import { computedFrom, computedFromOrNull, enumType, type PothosTypes } from "../core/builder.ts";
+import { computedFrom, computedFromOrNull, enumType, objectType, type PothosTypes } from "../core/builder.ts";
 import type { RunResource } from "../core/refs.ts";
 
-/* The outcomes of commands, and the results of several of them. */
+/* The outcome of a command, and the fields that mutations with several commands have in common. */
 
 interface Sent {
   readonly isSent: boolean;
@@ -14,7 +15,7 @@ export interface Commanded extends Sent {
   readonly run: RunResource | null;
 }
 
-/** The result of a command, or the error of the service. */
+/** The result of a command, or its error. */
 export type CommandResult = Commanded | GatewayError;
 
 export const ErrorCode = enumType(
@@ -36,11 +37,11 @@ export function outcomeOf(result: Sent | GatewayError): typeof CommandOutcome.$i
   const { outcome, upstream } = result.details;
   if (outcome) return "UNKNOWN";
   if (result.code === "NOT_FOUND") return "NOT_FOUND";
-  // An error of a GET means that the command was not sent, because the record is read first.
+  // Reads come before the command, so if a GET failed, the command was not sent.
   return upstream?.method !== "GET" && upstream?.status !== undefined ? "REFUSED" : "NOT_SENT";
 }
 
-/** The result of one of several commands of a mutation, or its error. */
+/** One command of a mutation with several commands: its result or its error. */
 interface OneOfSeveral {
   readonly result: Sent | GatewayError;
 }
@@ -51,10 +52,22 @@ export const orError = <Value>(promise: Promise<Value>): Promise<Value | Gateway
     throw error;
   });
 
-const failureOf = ({ result }: OneOfSeveral): GatewayError | null =>
-  result instanceof GatewayError ? result : null;
+const errorOf = ({ result }: OneOfSeveral) => (result instanceof GatewayError ? result : null);
 
-/** The fields of a result that report whether the command was executed, and if not, the reason. */
+/** Defines the payload type of a mutation with several commands. `one`: the noun for the argument's items, such as `id`. */
+export const payloadOfSeveral = <Result extends OneOfSeveral>(
+  name: string,
+  description: string,
+  one: string,
+  type: ObjectRef<PothosTypes, Result>,
+) =>
+  objectType<readonly Result[]>(name, description, (t) => ({
+    results: t.field(
+      computedFrom([type], `One for each ${one}, in their order.`, (results: readonly Result[]) => results),
+    ),
+  }));
+
+/** The fields that report whether a command was executed and, if not, why. */
 export const resultFields = <Result extends OneOfSeveral>(
   t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Result>,
 ) => ({
@@ -65,21 +78,21 @@ export const resultFields = <Result extends OneOfSeveral>(
     computedFromOrNull(
       ErrorCode,
       "The code of its error; null if the outcome is `DONE`, or `NOT_SENT` because the run had finished.",
-      (result: Result) => failureOf(result)?.code ?? null,
+      (result: Result) => errorOf(result)?.code ?? null,
     ),
   ),
   message: t.field(
     computedFromOrNull(
       "String",
       "The message of its error; null without one.",
-      (result: Result) => failureOf(result)?.message ?? null,
+      (result: Result) => errorOf(result)?.message ?? null,
     ),
   ),
   retryAfterSeconds: t.field(
     computedFromOrNull(
       "Int",
       "Seconds after which to try again; null if that is not known.",
-      (result: Result) => failureOf(result)?.details.retryAfterSeconds ?? null,
+      (result: Result) => errorOf(result)?.details.retryAfterSeconds ?? null,
     ),
   ),
 });

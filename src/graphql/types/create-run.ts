@@ -4,7 +4,7 @@ import type { Command } from "../../rest/api/endpoint.ts";
 import { type Revision, runs } from "../../rest/api/kinds.ts";
 import type { CreatedRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { arg, builder, type Inputs, root } from "../core/builder.ts";
+import { arg, builder, type Inputs, root, inputArg } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
 import { resolveId, quote, requires } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
@@ -16,7 +16,7 @@ import { ParameterInput, parametersByName } from "./parameters.ts";
 import { buildSpecification, mergeParameters, ONE, specificationOf, yamlOf } from "./specification.ts";
 import { checkChange, orTaken } from "./update.ts";
 
-/* Mutations that create runs. Source: releases 0.2 and 0.4.4 of the server; the service's document has none. */
+/* Mutations that create runs. The service's document does not describe them. Source: releases 0.2 and 0.4.4 of the server. */
 
 const commonInputs = (t: Inputs, kind: string, tags = "Tags.") => ({
   specification: t.field({
@@ -71,7 +71,7 @@ const CreateGroupInput = builder.inputType("CreateGroupInput", {
   }),
 });
 
-/** The number by which a body refers to a record of the same project. */
+/** Resolves an id to the number by which a request body refers to a record. Throws `InputError` if the record is in another project. */
 async function numberIn<R extends object, At extends Address>(
   project: ProjectAddress,
   kind: Kind<R, At>,
@@ -92,7 +92,7 @@ async function numberIn<R extends object, At extends Address>(
 
 type Create = Command<ProjectAddress, CreatedRecord, Revision>;
 
-/** Sends the command that creates a run in a project. `bodyOf` returns the part of the body that is specific to the kind. */
+/** Creates a run in a project. `bodyOf` returns the part of the body that is specific to the kind. */
 async function create<R extends RunnableRecord>(
   target: ResourceRef<R, RunAddress>,
   endpoint: Create,
@@ -125,10 +125,7 @@ root.mutation("createExperiment", {
     "Creates an experiment, which starts as soon as the cluster has room.",
     experiment.optional.create,
   ),
-  args: {
-    ...projectArg,
-    input: arg.field({ type: CreateExperimentInput, required: true, description: "The experiment." }),
-  },
+  args: { ...projectArg, ...inputArg(CreateExperimentInput, "The experiment.") },
   resolve: (_, args, context) =>
     create(Experiment, experiment.optional.create, args, context, async (address) => {
       const { parameters, group: id } = args.input;
@@ -140,12 +137,12 @@ root.mutation("createExperiment", {
       const given = parametersByName(parameters, "input.parameters");
       if (given) requireUnambiguous("declarations", "the parameters are sent as values");
       const { server } = context.session;
-      // Throws before anything is read if the server would ignore the group.
+      // Called before any read: throws if the server would ignore the group.
       if (id != null) server.bodyOf("createExperiment", { group: id });
       const number = id == null ? undefined : await numberIn(address, Group.kind, "input.group", id, context);
       return {
         config: written,
-        // On the server, these parameters replace all of the specification's.
+        // The server replaces all parameters of the specification with these.
         declarations: given && mergeParameters(parsed, given),
         ...server.bodyOf("createExperiment", { group: number }),
       };
@@ -155,10 +152,7 @@ root.mutation("createExperiment", {
 root.mutation("createJob", {
   type: payloadOf(Job),
   description: describe("Creates a job, which starts as soon as the cluster has room.", job.optional.create),
-  args: {
-    ...projectArg,
-    input: arg.field({ type: CreateJobInput, required: true, description: "The job." }),
-  },
+  args: { ...projectArg, ...inputArg(CreateJobInput, "The job.") },
   resolve: (_, args, context) =>
     create(Job, job.optional.create, args, context, async () => ({
       config: (await specificationOf("job", args.input, context)).written,
@@ -169,17 +163,14 @@ root.mutation("createJob", {
 root.mutation("createBuildJob", {
   type: payloadOf(BuildJob),
   description: describe("Creates a build job, which builds an image.", build.optional.create),
-  args: {
-    ...projectArg,
-    input: arg.field({ type: CreateBuildJobInput, required: true, description: "The build job." }),
-  },
+  args: { ...projectArg, ...inputArg(CreateBuildJobInput, "The build job.") },
   resolve: (_, args, context) =>
     create(BuildJob, build.optional.create, args, context, async () => ({
       config: await buildSpecification(args.input, context),
     })),
 });
 
-/** Maximum experiments of a new selection. */
+/** Maximum number of experiments in a new selection. */
 const MAX_SELECTED = 100;
 
 root.mutation("createGroup", {
@@ -188,16 +179,13 @@ root.mutation("createGroup", {
     "Creates a group, which creates and starts its experiments, or which only selects some.",
     group.optional.create,
   ),
-  args: {
-    ...projectArg,
-    input: arg.field({ type: CreateGroupInput, required: true, description: "The group." }),
-  },
+  args: { ...projectArg, ...inputArg(CreateGroupInput, "The group.") },
   resolve: (_, args, context) =>
     create(Group, group.optional.create, args, context, async (address) => {
       const { experiments, specification, specificationText } = args.input;
       if (experiments == null) {
         const { written } = await specificationOf("group", args.input, context);
-        // The server accepts only a string. JSON is YAML.
+        // The server accepts only YAML, as a string. JSON is YAML.
         return { content: typeof written === "string" ? written : yamlOf(written) };
       }
       if (specification != null || specificationText != null)
@@ -207,7 +195,7 @@ root.mutation("createGroup", {
           `input.experiments: expected at most ${MAX_SELECTED}, got ${experiments.length}`,
         );
       const { server } = context.session;
-      // Throws before anything is read if the server would ignore the experiments.
+      // Called before any read: throws if the server would ignore the experiments.
       server.bodyOf("createGroup", { experiments: [] });
       const numbers = await Promise.all(
         experiments.map((id, index) =>

@@ -8,10 +8,7 @@ import { fetchMore, type Resource } from "../core/resource.ts";
 
 /* The root fields `entity` and `entities`, which look up objects of any kind. */
 
-/**
- * Finds the resource of any kind that a caller has named. A project is read if the server supports that, because nothing else verifies that
- * it exists.
- */
+/** Finds the resource of an id or name. Reads a project if the server supports that, because prefetching does not verify projects. */
 async function findEntity(argument: string, id: string, { session }: Context): Promise<Resource> {
   const resource = await findAmong(ALL, argument, id, session);
   const isReadable = session.server.capabilities.includes("PROJECT_RECORDS");

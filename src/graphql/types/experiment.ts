@@ -3,12 +3,19 @@ import { isObject, valueAt } from "../../rest/api/record.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { GatewayError } from "../../errors.ts";
-import type { CodeReferenceRecord, ExperimentJobRecord, ExperimentRecord } from "../../rest/api/records.ts";
+import type { CodeReferenceRecord, ExperimentRecord } from "../../rest/api/records.ts";
 import { connectionOf, type PageArgs, pageArgs, readConnection } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { nullIfMissing, toResource } from "../core/resource.ts";
-import { Experiment, ExperimentJob, type ExperimentResource, Group, resourceType } from "../core/refs.ts";
+import {
+  Experiment,
+  ExperimentJob,
+  type ExperimentResource,
+  Group,
+  jobOf,
+  resourceType,
+} from "../core/refs.ts";
 import { arg, builder, computedFromOrNull, root, exposedOrNull } from "../core/builder.ts";
 import { lookUp, requires, withId } from "../core/ids.ts";
 import { cloned, MAKES_ANOTHER, payloadOf, targetOf } from "../core/mutations.ts";
@@ -19,17 +26,13 @@ import { type IsMatch, isInRows, valueOf as rowValue } from "./scan.ts";
 import { runList } from "./run-list.ts";
 
 const { endpoints, optional } = runs.experiment;
-const { property, json, computed, reference, child } = fieldsOf(Experiment.kind);
+const { property, computed, reference, child } = fieldsOf(Experiment.kind);
 
 const ExperimentJobConnection = connectionOf(ExperimentJob, "A page of jobs of an experiment.");
 
-function readJobs(resource: ExperimentResource, args: PageArgs, context: Context) {
-  const { address } = resource;
-  const { owner, project, id } = address;
+function readJobs({ address }: ExperimentResource, args: PageArgs, context: Context) {
   const list = { endpoint: endpoints.jobs, address, sortedBy: ["created_at"], areTiesSorted: true };
-  const toNode = (record: ExperimentJobRecord) =>
-    toResource(ExperimentJob.kind, { owner, project, experiment: id, id: `${record.id}` }, record);
-  return readConnection(list, args, toNode, context);
+  return readConnection(list, args, (record) => jobOf(address, record), context);
 }
 
 const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").implement({
@@ -47,7 +50,7 @@ const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").im
 
 const sortParameters = createSorter();
 
-/** The parameters of a record, if any. Throws `GatewayError` if they are not an object. */
+/** The parameters of a record; null if it has none. Throws `GatewayError` if they are not an object. */
 function parametersIn({ declarations }: Partial<ExperimentRecord>) {
   if (declarations == null || isObject(declarations)) return declarations ?? null;
   const type = Array.isArray(declarations) ? "list" : typeof declarations;
@@ -57,7 +60,10 @@ function parametersIn({ declarations }: Partial<ExperimentRecord>) {
   );
 }
 
-/** Restricts a list to the experiments with a given original. The gateway scans the list, because servers have no filter for originals. */
+/**
+ * Restricts a list to the clones of an experiment. The gateway scans the list, because servers cannot filter by `original`. Throws
+ * `GatewayError` if list items lack this key.
+ */
 function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
   if (!isInRows(server, runs.experiment.records, "original")) throw notOffered("clones of experiments");
   const isMatch: IsMatch = function* (row) {
@@ -121,7 +127,10 @@ resourceType(Experiment, "A training run.", (t) => ({
       (record) => record !== null,
     ),
   }),
-  runEnvironment: t.field(json("run_env", "Environment, as the run reported it: system, packages.")),
+  runEnvironment: t.field({
+    type: "JSON",
+    ...property("run_env", "Environment, as the run reported it: system, packages."),
+  }),
   framework: t.string(property("framework", "Framework, such as `tensorflow`.")),
   jobCount: t.int(property("num_jobs", "Number of jobs.")),
   jobs: t.field({
@@ -160,7 +169,7 @@ root.mutation("restartExperiment", {
     const source = await targetOf(Experiment.kind, id, context);
     const given = Object.entries({ ...input, parameters }).filter(([, value]) => value !== null);
     const body = session.server.bodyOf("restart", Object.fromEntries(given));
-    // Without input, the request has no body.
+    // A restart without input is sent without a body.
     const sent = Object.keys(body).length === 0 ? undefined : body;
     return cloned(source, await session.send(endpoints.restart, source.address, sent));
   },

@@ -7,9 +7,9 @@ import { idOf } from "../core/ids.ts";
 import type { Resource } from "../core/resource.ts";
 import { RunOrder, selectionArgs } from "./run-list.ts";
 
-/* The URLs of exports: the experiments of a project or group, or their metrics, as a table. */
+/* URLs of exports: a table of the experiments of a project or group, or of their metrics. */
 
-/** The values are file name extensions. */
+/** The internal values are file name extensions. */
 const ExportFormat = builder.enumType("ExportFormat", {
   description: `Format of an export. ${OPEN.enum}`,
   values: {
@@ -37,12 +37,12 @@ const metricsArgs = {
   names: arg.stringList({ description: "Names of the metrics. Default: all." }),
 };
 
-/** Maximum length of a URL, in characters, because the headers of a request have at most 16 kB. */
+/** Maximum length of a URL, in characters. The headers of a request, which include the URL, may have 16 kB. */
 const MAX_URL_LENGTH = 12_000;
 
 const { fromAddress } = fieldsOf();
 
-/** The URL of an export. Objects and lists are written as JSON, because the route parses them as JSON. */
+/** Returns the URL of an export, with objects and lists as JSON. Throws `InputError` if the URL is too long. */
 function urlOf(
   resource: Resource,
   what: "runs" | "metrics",
@@ -69,7 +69,7 @@ export const experimentsUrl = {
     `URL of the experiments as a table, with columns for parameters (\`parameter.lr\`) and latest metrics (\`metric.loss\`). The columns \`readme\`, \`config\` and the like cost a request for each run. ${NO_REQUEST}`,
     (resource, args: InputShapeFromFields<typeof urlArgs>, context) => urlOf(resource, "runs", args, context),
   ),
-  // Null with an error if the arguments are too long.
+  // Null only with an error: the arguments are too long for a URL.
   nullable: true,
 };
 

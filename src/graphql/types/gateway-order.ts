@@ -14,21 +14,21 @@ import { isInRows } from "./scan.ts";
 import { finite } from "./series.ts";
 import { durationSeconds } from "./status.ts";
 
-/* Orders that servers do not have: the gateway reads the whole list and sorts its rows. */
+/* Orders that servers do not support. The gateway reads the whole list and sorts its rows. */
 
 type Value = number | string;
 
 export interface SortKey {
-  /** Path of the argument, for error messages. */
+  /** The path of the argument, for error messages. */
   readonly argument: string;
-  /** The keys of rows that are compared. */
+  /** The row keys from which `valueOf` computes the value. */
   readonly keys: readonly string[];
   readonly direction: MetricDirection;
-  /** The name of the parameter that is compared. */
+  /** The name of the parameter that is compared; absent for other orders. */
   readonly parameter?: string;
   /**
-   * The value by which a row is sorted. `now` is in milliseconds. Null if the list must omit the row, undefined if the row lacks the
-   * parameter.
+   * Returns the value by which a row is sorted. A row without one is omitted from the list: null if the value cannot be sorted, undefined
+   * if the row lacks the parameter. `now` is in milliseconds.
    */
   readonly valueOf: (row: RunnableRecord, now: number) => Value | null | undefined;
 }
@@ -40,7 +40,7 @@ export const byDuration = (direction: MetricDirection): SortKey => ({
   valueOf: (row, now) => {
     const seconds = durationSeconds(row, now);
     const sinceStart = (now - millisecondsOf(row.started_at ?? "")) / 1000;
-    // A later page is sorted for the time of the first page. A run that has ended in between was active at that time.
+    // All pages are sorted as of `now`, the time of the first page. A run that has ended since then was still active at that time.
     return seconds !== null && sinceStart > 0 ? Math.min(seconds, sinceStart) : seconds;
   },
 });
@@ -56,16 +56,19 @@ export const byParameter = (name: string, direction: MetricDirection): SortKey =
   },
 });
 
-/** Throws `GatewayError` if rows of this server's lists lack the compared keys. */
+/** Throws `GatewayError` if list items of this server lack the compared keys. */
 export function requireSortKeys({ argument, keys }: SortKey, server: Server, record: string): void {
   if (!keys.every((key) => isInRows(server, record, key)))
     throw notOffered(`\`${argument}\` for such a list`);
 }
 
-/** Maximum names that an error suggests. */
+/** Maximum number of names that an error suggests. */
 const MAX_SUGGESTED = 10;
 
-/** The error for a name that no experiment of a list has. It suggests similar names in `values`, which are the values of one experiment. */
+/**
+ * The error for a metric or parameter that no experiment of a list has. It suggests names from `values`, the metrics or parameters of one
+ * experiment.
+ */
 export function missingName(
   argument: string,
   kind: "metric" | "parameter",
@@ -92,15 +95,11 @@ const compare = (one: Value, other: Value): number =>
         : 1;
 
 /**
- * Sorts the rows of a list that have a value, as of `now`. Sorts rows with equal values by their ids, because the service may send them in
- * a different order for each request. Throws `InputError` if the list was not read to its end, or if no row has the parameter.
+ * Sorts the rows of a list as of `now`, and omits rows without a value. Sorts rows with equal values by their ids, because their order in
+ * responses may vary. Rejects with `InputError` if the list was not read to its end, or if no row has the parameter.
  */
 export async function sortedRows<Row extends RunnableRecord>(
-  {
-    records,
-    scannedRows,
-    isComplete,
-  }: Pick<WholeList<unknown, Row>, "records" | "scannedRows" | "isComplete">,
+  { records, scannedRows, isComplete }: Omit<WholeList<unknown, Row>, "nodeAt">,
   key: SortKey,
   now: number,
   context: Context,

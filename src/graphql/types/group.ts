@@ -56,17 +56,14 @@ const MatrixDefinition = builder.unionType("MatrixDefinition", {
 const isScalar = (value: unknown): boolean =>
   ["string", "number", "boolean"].includes(typeof value) || roundedOf(value) !== null;
 
-/** The values of a searched parameter in one of the documented formats, or as received. */
+/** Converts the values of a searched parameter. `raw` has values that are in none of the documented formats. */
 function definitionOf(raw: unknown) {
   const { values, linspace }: ByName = isObject(raw) ? raw : {};
   const areKnown = Array.isArray(values) && values.every(isScalar);
   return areKnown ? { values } : isObject(linspace) ? { linspace } : { raw };
 }
 
-interface Parameter {
-  readonly name: string;
-  readonly raw: unknown;
-}
+type Parameter = NonNullable<ReturnType<typeof parametersIn>>[number];
 
 const MatrixParameter = objectType<Parameter>("MatrixParameter", "A searched parameter.", (t) => ({
   name: t.string(exposed("name", "Name of the parameter.")),
@@ -76,12 +73,11 @@ const MatrixParameter = objectType<Parameter>("MatrixParameter", "A searched par
 const sortParameters = createSorter();
 
 /** The searched parameters, sorted by name. Null if the matrix is not an object, or has more than `MAX_ENTRY_NAMES` names. */
-function parametersIn(matrix: unknown): Parameter[] | null {
+function parametersIn(matrix: unknown) {
   if (!isObject(matrix)) return null;
   const names = Object.keys(matrix);
-  return names.length > MAX_ENTRY_NAMES
-    ? null
-    : sortParameters(names).map((name) => ({ name, raw: matrix[name] }));
+  if (names.length > MAX_ENTRY_NAMES) return null;
+  return sortParameters(names).map((name) => ({ name, raw: matrix[name] }));
 }
 
 const RandomSearch = objectType<ByName>("RandomSearch", "Settings of a random search.", (t) => ({
@@ -91,7 +87,7 @@ const RandomSearch = objectType<ByName>("RandomSearch", "Settings of a random se
 const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").implement({
   description: "Settings of a hyperparameter search.",
   fields: (t) => ({
-    // These values need no check here, because the record has been checked as a whole.
+    // `early_stopping` and `seed` may be any JSON, so they need no check.
     earlyStopping: t.field(
       computedFromOrNull("JSON", "Rules of early stopping.", ({ early_stopping: rules }) => rules ?? null),
     ),
@@ -110,20 +106,19 @@ const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").i
   }),
 });
 
-const ExperimentCounts = builder
-  .objectRef<Partial<Pick<GroupRecord, (typeof GROUP_COUNTERS)[number]>>>("ExperimentCounts")
-  .implement({
-    description: "Numbers of experiments by state, as the service counts them. They can overlap.",
-    fields: (t) => ({
-      total: t.int(exposedOrNull("num_experiments", "All experiments.")),
-      pending: t.int(exposedOrNull("num_pending_experiments", "Waiting.")),
-      running: t.int(exposedOrNull("num_running_experiments", "Running.")),
-      scheduled: t.int(exposedOrNull("num_scheduled_experiments", "Scheduled.")),
-      succeeded: t.int(exposedOrNull("num_succeeded_experiments", "Succeeded.")),
-      failed: t.int(exposedOrNull("num_failed_experiments", "Ended with an error.")),
-      stopped: t.int(exposedOrNull("num_stopped_experiments", "Stopped.")),
-    }),
-  });
+const ExperimentCounts = objectType<Partial<Pick<GroupRecord, (typeof GROUP_COUNTERS)[number]>>>(
+  "ExperimentCounts",
+  "Numbers of experiments by state, as the service counts them. They can overlap.",
+  (t) => ({
+    total: t.int(exposedOrNull("num_experiments", "All experiments.")),
+    pending: t.int(exposedOrNull("num_pending_experiments", "Waiting.")),
+    running: t.int(exposedOrNull("num_running_experiments", "Running.")),
+    scheduled: t.int(exposedOrNull("num_scheduled_experiments", "Scheduled.")),
+    succeeded: t.int(exposedOrNull("num_succeeded_experiments", "Succeeded.")),
+    failed: t.int(exposedOrNull("num_failed_experiments", "Ended with an error.")),
+    stopped: t.int(exposedOrNull("num_stopped_experiments", "Stopped.")),
+  }),
+);
 
 const { property, computed } = fieldsOf(Group.kind);
 

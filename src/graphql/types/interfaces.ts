@@ -21,7 +21,7 @@ import {
   StatusRecordConnection,
 } from "./status.ts";
 
-/* The interfaces of the schema. Everything that differs between kinds of run is in the rows of `kinds`. */
+/* The interfaces of the schema. Differences between kinds are in the table `kinds`. */
 
 const resolveType = ({ kind }: Resource) => kind.name;
 
@@ -107,7 +107,7 @@ Trackable.implement({
   }),
 });
 
-/** The keys of records of both runs and projects. */
+/** Helpers for the keys that records of runs and records of projects have in common. */
 const bookmarkable =
   fieldsOf<
     Pick<RunnableRecord, "name" | "description" | "tags" | "bookmarked" | "created_at" | "updated_at">

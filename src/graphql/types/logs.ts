@@ -46,7 +46,10 @@ export const logArgs = {
 
 type LogArgs = InputShapeFromFields<typeof logArgs>;
 
-/** Reads a window of a log. Returns null for a log that was never written. Rejects if the record of the run is missing. */
+/**
+ * Reads a part of a log. Resolves with null if the log was never written. Rejects if the run does not exist, and with `InputError` for
+ * invalid arguments.
+ */
 export async function readLog(
   resource: Resource,
   args: LogArgs,
@@ -54,7 +57,7 @@ export async function readLog(
 ): Promise<LogWindow | null> {
   const { kind, address } = resource;
   const wanted = windowRequest(args, context);
-  // The session checks whether the server offers the log.
+  // Only kinds with a log have this field. `window` rejects if the server does not offer the log.
   if (!kind.logs) throw new TypeError(`${kind.name} has no log`);
   return nullIfMissing(resource, context.session.window(kind.logs, address, wanted), context.session);
 }
@@ -68,7 +71,7 @@ function windowRequest({ after, maxBytes, tailLines }: LogArgs, { gateway }: Con
 
 const formatCursor = (byte: number) => toBase64url(`byte:${byte}`);
 
-/** The byte position of a log's cursor. Throws `InputError`. */
+/** Returns the position in a cursor of a log, in bytes. Throws `InputError` for any other string. */
 export function parseCursor(cursor: string): number {
   const text = cursor.length > 60 ? "" : fromBase64url(cursor);
   const byte = /^byte:(\d{1,15})$/.exec(text)?.[1];

@@ -32,7 +32,10 @@ const MetricValue = objectType<NamedValue>("MetricValue", "A metric and its valu
   }),
 }));
 
-/** Returns a function that sorts the keys of objects. It remembers the last keys, because most records of a page have the same keys. */
+/**
+ * Returns a function that sorts the keys of objects. The function caches its last result, because most records of a page have the same
+ * keys.
+ */
 export function createSorter(): (keys: readonly string[]) => readonly string[] {
   let [last, inOrder]: [readonly string[], readonly string[]] = [[], []];
   return (keys) => {
@@ -42,12 +45,12 @@ export function createSorter(): (keys: readonly string[]) => readonly string[] {
   };
 }
 
-/** Maximum names that are sorted without a pause. */
+/** Maximum number of names that are sorted in one step. */
 const MAX_SORTED_NAMES = 2_000;
 
 /**
- * The entries of an object, or only the entries with the given names. They are sorted by name, and none occurs twice. Absent names are
- * omitted. `sort` sorts the keys of similar objects.
+ * Returns the entries of an object, sorted by name. With `names`, returns only the entries with these names, each once; a name that the
+ * object lacks is omitted. `sort` is a function of `createSorter`.
  */
 export function namedIn<Named extends { readonly name: string }>(
   values: ByName,
@@ -102,15 +105,15 @@ MetricRecord.implement({
   }),
 });
 
-/** The list of an experiment's metrics. If the group is known, the list can be batched with the metrics of the group. */
+/** The list of an experiment's metrics. If the group is known, one request for the metrics of the group can replace it. */
 function metricsOf({ address, listedIn, loaded: { experiment_group } }: ExperimentResource) {
-  // `listedIn` takes precedence, because the record of an experiment in a selection refers to another group: the one that started it.
+  // `listedIn` takes precedence: it may be a selection, while the record refers to the group that started the experiment.
   const group = listedIn ?? (experiment_group ? Group.kind.parseName(experiment_group) : null);
   const { metrics: endpoint } = runs.experiment.endpoints;
   return { endpoint, address, sortedBy: ["created_at"], part: { at: address, group } };
 }
 
-/** Number of metric records per page. They are read in pages, because all records of a run may have several megabytes. */
+/** Number of metric records per request. All records of a run may have several megabytes, too much for one response. */
 export const METRICS_PAGE = 40_000;
 
 const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
@@ -158,14 +161,15 @@ const seriesArgs = {
   }),
 };
 
-/** All metric records of an experiment, page by page. */
+/** Returns an iterator over the pages of all metric records of an experiment. */
 export const openMetrics = (resource: ExperimentResource) =>
   new PageIterator(metricsOf(resource), START, METRICS_PAGE);
 
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
 /**
- * The distinct names of an argument, created once for all fields with the argument. Throws `InputError` if they are too many or too long.
+ * Returns the distinct names of an argument. All objects of a list that have the field share the set. Throws `InputError` if there are too
+ * many names, or too many characters in them.
  */
 function setOfNames(names: readonly string[]): ReadonlySet<string> {
   const known = sets.get(names);
@@ -179,13 +183,16 @@ function setOfNames(names: readonly string[]): ReadonlySet<string> {
   return set;
 }
 
-/** Whether a column has one of some names. Without names every column matches. */
+/** Returns a test whether a column has one of these names. Without names, every column passes. */
 export function isNamedIn(names: readonly string[] | null | undefined) {
   const wanted = names && setOfNames(names);
   return ({ name }: { readonly name: string }): boolean => wanted?.has(name) ?? true;
 }
 
-/** Computes a result from all or some columns of an experiment's metrics. Fields with the same arguments share the result. */
+/**
+ * Reads all metrics of an experiment and computes a result from the columns with these names. Fields with equal `args`, `names` and `x`
+ * share the result.
+ */
 export async function fromColumns<Result>(
   resource: ExperimentResource,
   names: readonly string[] | null | undefined,
@@ -216,7 +223,7 @@ function readSeries(
 
 const { child, computed } = fieldsOf(Experiment.kind);
 
-/** The latest metrics of a record, if any. Throws `GatewayError` if they are not an object, or have too many names. */
+/** The latest metrics of a record; null if it has none. Throws `GatewayError` if they are not an object, or have too many names. */
 function latestIn(record: Pick<Partial<ExperimentRecord>, "last_metric">): ByName | null {
   if (!isMismatch(record, "last_metric")) return record.last_metric ?? null;
   throw new GatewayError(

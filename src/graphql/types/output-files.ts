@@ -10,7 +10,7 @@ import { nullIfMissing, type Resource } from "../core/resource.ts";
 import { byName, sorted } from "../core/cooperative-algorithms.ts";
 import { fileUrl } from "./logs.ts";
 
-/** A name in a folder, with its path below the outputs. The path is null if the name cannot be part of a path. */
+/** A file or folder in a folder. `path` is relative to the outputs; null if the name cannot be part of a path. */
 function entryOf(name: string, folder: string | null | undefined) {
   const path = folder ? `${folder}/${name}` : name;
   return { name, path: !name.includes("/") && isPlainPath(path) ? path : null };
@@ -56,8 +56,7 @@ function* filesIn({ files, path, run }: Folder) {
 }
 
 /**
- * Its lists are computed in steps, and once for all fields that show the same folder, because a folder may have as many files as a list may
- * have records.
+ * The lists of a folder are computed in time slices, and once for all fields that show the folder, because it may have `MAX_RECORDS` files.
  */
 const OutputFolder = objectType<Folder>("OutputFolder", "A folder of the outputs of a run.", (t) => ({
   folders: t.field(
@@ -72,7 +71,7 @@ const OutputFolder = objectType<Folder>("OutputFolder", "A folder of the outputs
   ),
 }));
 
-/** Reads a folder. A missing folder is null; a missing run is an error. */
+/** Reads a folder. Resolves with null if the folder does not exist, and rejects if the run does not exist. */
 async function readFolder(
   run: Resource,
   { path }: { path?: string | null | undefined },
@@ -88,8 +87,8 @@ async function readFolder(
 }
 
 /**
- * Returns null if a folder is missing; otherwise throws the error. Known servers look up the run first, and then respond with 400 if the
- * folder does not exist.
+ * Returns null for the error of a folder that does not exist, and throws any other error. Known servers respond with 400 if the run exists
+ * but the folder does not.
  */
 function nullIfNoFolder(error: unknown): null {
   if (error instanceof GatewayError && error.details.upstream?.status === 400) return null;

@@ -11,7 +11,7 @@ import { textOf } from "../core/cooperative-algorithms.ts";
 import { finite } from "./series.ts";
 import { quote } from "../core/ids.ts";
 
-/* Parameters of experiments, which the service calls declarations. */
+/* Parameters of experiments. The upstream service calls them declarations. */
 
 export const ParameterValue = objectType<{ readonly name: string; readonly value: unknown }>(
   "ParameterValue",
@@ -53,7 +53,7 @@ export const ParameterInput = builder.inputType("ParameterInput", {
 
 type Given = readonly (typeof ParameterInput.$inferInput)[];
 
-/** The given parameters by name; null if none are given. Throws `InputError` for a name that is given twice. */
+/** Returns the given parameters by name; null if none are given. Throws `InputError` if a name is given twice. */
 export function parametersByName(
   given: Given | null | undefined,
   argument: string,

@@ -1,7 +1,7 @@
 import type { InputShapeFromFields } from "@pothos/core";
 import { InputError } from "../../errors.ts";
 import { capital, project, uncapital } from "../../rest/api/kinds.ts";
-import { arg, builder, root } from "../core/builder.ts";
+import { builder, inputArg, root } from "../core/builder.ts";
 import { fieldsOf, withKeys } from "../core/fields.ts";
 import { resolveReference, toResource } from "../core/resource.ts";
 import { resolveId, lookUp, requires, withId } from "../core/ids.ts";
@@ -21,12 +21,11 @@ import {
 } from "../core/mutations.ts";
 import { experimentsUrl, metricsUrl } from "./export-urls.ts";
 import { runList, runLists } from "./run-list.ts";
-import { archived } from "./shared-run-fields.ts";
 import { checkChange, sendUpdate, tagInputs } from "./update.ts";
 
 const { property, time, fromAddress } = fieldsOf(Project.kind);
 
-/** Source: release 0.4 of the server; the service's document has no record of projects. */
+/** The service's document does not describe projects. Source: release 0.4 of the server. */
 resourceType(
   Project,
   "A project, which contains runs. Name, owner, URLs and lists follow from the id and cost no request for the project; all other fields are read, and require `PROJECT_RECORDS`.",
@@ -45,12 +44,9 @@ resourceType(
       type: User,
       ...fromAddress("Owner.", ({ address }) => toResource(User.kind, { username: address.owner })),
     }),
-    description: t.string(property("description", "Free text.")),
     readme: t.string(property("readme", "Notes in Markdown.")),
     tags: t.stringList(property("tags", "Tags.")),
     isPublic: t.boolean(property("is_public", "Whether every user can see it.")),
-    isBookmarked: t.boolean(property("bookmarked", "Whether the caller bookmarked it.")),
-    isArchived: t.boolean(archived),
     createdAt: t.field(time("created_at", "Creation.")),
     updatedAt: t.field(time("updated_at", "Last change of the project itself.")),
     experimentCount: t.int(property("num_experiments", "Experiments, grouped or not.")),
@@ -110,7 +106,7 @@ const visibility = (isPublic: boolean | null | undefined) =>
 root.mutation("createProject", {
   type: payloadOf(Project),
   description: `Creates a project of the caller.${requires(create)}`,
-  args: { input: arg.field({ type: CreateProjectInput, required: true, description: "The project." }) },
+  args: inputArg(CreateProjectInput, "The project."),
   resolve: async (_, { input }, { session }) => {
     checkChange(input);
     const { isPublic, ...values } = input;
@@ -125,10 +121,7 @@ root.mutation("createProject", {
 root.mutation("updateProject", {
   type: payloadOf(Project),
   description: `Changes a project.${requires(update)}`,
-  args: {
-    ...withId(Project),
-    input: arg.field({ type: UpdateProjectInput, required: true, description: "Fields to change." }),
-  },
+  args: { ...withId(Project), ...inputArg(UpdateProjectInput, "Fields to change.") },
   resolve: async (_, { id, input: { isPublic, ...input } }, context) => {
     const source = resolveId(Project.kind, "id", id);
     for (const [name, value] of Object.entries({ name: input.name, isPublic }))

@@ -1,13 +1,13 @@
 import { GatewayError, InputError, isGatewayError } from "../../errors.ts";
 import { runs } from "../../rest/api/kinds.ts";
 import type { MetricRecord as Metric } from "../../rest/api/records.ts";
-import { arg, builder, computedFrom, computedFromOrNull, objectType, root } from "../core/builder.ts";
+import { arg, builder, computedFromOrNull, objectType, root } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { withId } from "../core/ids.ts";
 import { targetOf } from "../core/mutations.ts";
 import { Experiment, type ExperimentResource, MetricRecord } from "../core/refs.ts";
-import { orError, resultFields } from "./command-outcome.ts";
+import { orError, payloadOfSeveral, resultFields } from "./command-outcome.ts";
 
 /* The mutation that records metrics of an experiment. The service accepts one record per request. */
 
@@ -48,31 +48,27 @@ function valuesOf({ values: given }: typeof MetricRecordInput.$inferInput, recor
   return Object.fromEntries(values);
 }
 
-interface Recorded {
-  readonly isSent: true;
-  readonly metric: typeof MetricRecord.$inferType;
-}
+const { createMetric } = runs.experiment.endpoints;
 
 interface MetricResult {
-  readonly result: Recorded | GatewayError;
+  readonly result: { readonly isSent: true; readonly metric: typeof MetricRecord.$inferType } | GatewayError;
 }
 
-/** The error of the records after a failed one. They are not sent, because they would fail as well, or be recorded out of order. */
+/** The error of each record after a failed one. These records are not sent: they would fail as well, or would be recorded out of order. */
 const notReached = ({ code, details: { retryAfterSeconds } }: GatewayError) =>
   new GatewayError(code, "Not sent, because an earlier record was not recorded.", {
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   });
 
 /**
- * Sends the records one after the other, so that the service stores them in order. Sends no further records after an error that is not
- * about the values of a record.
+ * Sends records one by one, so that the service stores them in order. Stops at an error, unless the service has only refused the values of
+ * that record.
  */
 async function recordEach(
   parent: ExperimentResource,
   records: readonly Values[],
   { session }: Context,
 ): Promise<readonly MetricResult[]> {
-  const { createMetric } = runs.experiment.endpoints;
   const results: MetricResult[] = [];
   let failed: GatewayError | null = null;
   for (const values of records) {
@@ -101,18 +97,11 @@ const MetricRecordResult = objectType<MetricResult>(
   }),
 );
 
-const CreateExperimentMetricsPayload = objectType<readonly MetricResult[]>(
+const CreateExperimentMetricsPayload = payloadOfSeveral(
   "CreateExperimentMetricsPayload",
   "Payload of `createExperimentMetrics`.",
-  (t) => ({
-    results: t.field(
-      computedFrom(
-        [MetricRecordResult],
-        "One for each record, in their order.",
-        (results: readonly MetricResult[]) => results,
-      ),
-    ),
-  }),
+  "record",
+  MetricRecordResult,
 );
 
 root.mutation("createExperimentMetrics", {
@@ -132,7 +121,6 @@ root.mutation("createExperimentMetrics", {
       throw new InputError(`records: expected 1 to ${MAX_IDS} records, got ${records.length}`);
     const values = records.map(valuesOf);
     context.session.requireToken();
-    const { createMetric } = runs.experiment.endpoints;
     context.session.server.supported(createMetric);
     return recordEach(await targetOf(Experiment.kind, id, context), values, context);
   },

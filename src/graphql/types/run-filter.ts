@@ -25,8 +25,8 @@ import { WORDS_DESCRIPTION, wordsTest } from "./word-search.ts";
 import { type RunPhase, RunPhaseEnum, type RunStatus, RunStatusEnum, statusesOf } from "./status.ts";
 
 /*
- * Filters of lists of runs. Each member of a filter becomes conditions. The gateway checks them and translates them into the query language
- * of the server.
+ * Filters of lists of runs. Each member of a filter becomes conditions, which the gateway checks and translates into the server's query
+ * language.
  */
 
 interface Filtered {
@@ -104,8 +104,7 @@ const metrics: Conditions<readonly (typeof MetricFilter.$inferInput)[]> = (value
   values.flatMap(({ name, ...given }, index) => {
     const argument = `${list}[${index}]`;
     const within = boundConditions({ argument, key: "metric", name }, given);
-    // Without a lower bound, the list must be restricted to runs with the metric: in databases, nulls and strings such as "NaN" are less
-    // than any number.
+    // In databases, null and strings such as "NaN" are less than any number. So without a lower bound, a condition must require the metric.
     const isAbove = within.some(({ operator }) => operator === "greaterThan" || operator === "atLeast");
     return isAbove ? within : [...within, hasMetric(argument, name)];
   });
@@ -123,7 +122,7 @@ const ParameterFilter = builder.inputType("ParameterFilter", {
   }),
 });
 
-/** Throws `InputError` for a parameter without a comparison. */
+/** Throws `InputError` for a parameter with neither values nor bounds. */
 const parameters: Conditions<readonly (typeof ParameterFilter.$inferInput)[]> = (filters, list) =>
   filters.flatMap(({ name, values, ...given }, index) => {
     const named = { argument: `${list}[${index}]`, key: "parameter", name } as const;
@@ -146,8 +145,8 @@ const onlyOf = (key: string | undefined): string =>
         .join(" and ")}.`;
 
 /**
- * Defines a member of the filter: its input, and the conditions that it becomes. A member with `key` is allowed only for kinds whose
- * records have that key.
+ * Defines a member of the filter by its input and the conditions that it becomes. With `key`, it is allowed only for kinds whose records
+ * have this key.
  */
 const when = <const Type extends InputType<PothosTypes> | [InputType<PothosTypes>]>(
   type: Type,
@@ -157,7 +156,7 @@ const when = <const Type extends InputType<PothosTypes> | [InputType<PothosTypes
 ) => ({ input: (t: Inputs) => t.field({ type, description: description + onlyOf(key) }), conditions, key });
 
 const MEMBERS = {
-  // The gateway itself tests this member.
+  // The gateway itself tests this member: see `wordsTest`.
   words: when("String", WORDS_DESCRIPTION, () => []),
   names: when(["String"], "Complete display names (`name`). The run has one of them.", set("name")),
   notNames: when(
@@ -251,7 +250,7 @@ function conditionsOf(
   });
 }
 
-/** Throws `InputError` if a list contains kinds whose records lack a key. */
+/** Throws `InputError` if the records of one of the listed kinds lack a key that the argument needs. */
 export function checkKinds(argument: string, key: string, listed: readonly RunKind[]): void {
   const lacking = listed.filter(({ keys }) => !keys.includes(key));
   if (lacking.length === 0) return;
@@ -260,7 +259,7 @@ export function checkKinds(argument: string, key: string, listed: readonly RunKi
   throw new InputError(`${argument}: expected in lists of ${either(having)} only, got it for ${got}`);
 }
 
-/** Throws `InputError` for members of the filter that one of the listed kinds does not support. */
+/** Throws `InputError` if the filter has a member that one of the listed kinds does not support. */
 export function checkMembers(filter: RunFilter | null | undefined, listed: readonly RunKind[]): void {
   // Safe: these are the keys of the table.
   for (const name of Object.keys(MEMBERS) as Member[]) {
@@ -270,8 +269,8 @@ export function checkMembers(filter: RunFilter | null | undefined, listed: reado
 }
 
 /**
- * Divides a filter into `conditions` for the server and conditions that the gateway tests itself, with the compared arguments. Throws
- * `InputError` for members that this list does not support, and `GatewayError` for conditions that neither the server nor the gateway can
+ * Divides a filter. `conditions` are for the server; `isMatch` tests the others in the gateway, and `compared` has their arguments. Throws
+ * `InputError` for members that the kind does not support, and `GatewayError` for conditions that neither the server nor the gateway can
  * test.
  */
 export function divide(filter: RunFilter | null | undefined, filtered: Filtered, server: Server) {
@@ -291,8 +290,9 @@ export function divide(filter: RunFilter | null | undefined, filtered: Filtered,
 }
 
 /**
- * Reads the groups in a query, and throws `InputError` if one of them is a selection, that is, a group whose experiments a user has chosen.
- * Servers do not support selections in a query, and would silently omit their experiments.
+ * Reads the groups in the conditions of a query. A promise rejects with `InputError` if its group is a selection, that is, a group whose
+ * experiments a user has chosen. Servers would silently omit the experiments of a selection. Throws `InputError` if there are too many
+ * groups.
  */
 export function checkGroups(
   request: Pick<ListRequest, "group" | "conditions">,

@@ -21,15 +21,15 @@ import {
   type SortKey,
   sortedRows,
 } from "./gateway-order.ts";
-import { both, finding, type IsMatch, readPage, readEntireList } from "./scan.ts";
+import { both, scanFor, type IsMatch, readEntireList } from "./scan.ts";
 import { checkGroups, checkKinds, divide, RunFilterInput } from "./run-filter.ts";
 
 /*
- * Lists of runs. The service's document does not describe these lists, but frontends need them. The fields are always in the schema, so that
- * generated code and composition do not depend on the deployment.
+ * Lists of runs. The service's document does not describe them, so a server may lack them. The fields are in the schema nevertheless, so
+ * that generated code and composition do not depend on the deployment.
  */
 
-/** A kind of run that servers list, its endpoint, and the type of its pages. */
+/** A kind of run that servers list, the endpoint of the list, and its connection type. */
 type RunListKind = ReturnType<typeof listsOf>[number];
 
 const listsOf = (target: RunRef) => {
@@ -41,7 +41,7 @@ const listsOf = (target: RunRef) => {
   return [{ target, endpoint, type, many: manyInFull ?? many }];
 };
 
-/** The lists of all kinds of run, by the names of the kinds in `RunKind`: `BUILD_JOB` for `BuildJob`. */
+/** The lists of all kinds of run, by the value in `RunKind`: `BUILD_JOB` for `BuildJob`. */
 export const runLists: ReadonlyMap<string, RunListKind> = new Map(
   runRefs
     .flatMap(listsOf)
@@ -49,8 +49,8 @@ export const runLists: ReadonlyMap<string, RunListKind> = new Map(
 );
 
 /**
- * Returns the list of runs of one kind. `name` is the name of the kind (`BuildJob`) or its value in `RunKind` (`BUILD_JOB`). Throws if there
- * is no list for it.
+ * Returns the list of one kind. `name` is the name of the kind (`BuildJob`) or its value in `RunKind` (`BUILD_JOB`). Throws `TypeError` if
+ * the kind has no list.
  */
 export function runListOf(name: string): RunListKind {
   const list = runLists.get(name) ?? [...runLists.values()].find(({ target }) => target.kind.name === name);
@@ -82,7 +82,7 @@ const RunOrderField = enumType(
   },
 );
 
-/** The prefixes of server orders, by the time that they sort by. */
+/** The prefixes of the server's orders: `CREATED` of `CREATED_ASC`. */
 const ORDERS = {
   CREATED_AT: "CREATED",
   UPDATED_AT: "UPDATED",
@@ -124,12 +124,12 @@ export const RunOrder = builder.inputType("RunOrder", {
   }),
 });
 
-/** The order of a list. The server sorts by `order` or `metricOrder`. The gateway sorts by `sort`. */
+/** The order of a list. At most one property is set: the server sorts by `order` or `metricOrder`, the gateway by `sort`. */
 interface ListOrder extends Pick<ListRequest, "order" | "metricOrder"> {
   readonly sort?: SortKey;
 }
 
-/** The order that the argument names, if any. Throws `InputError` for a key that the runs lack. */
+/** Converts the argument `order`. Throws `InputError` for a key that this kind of run lacks. */
 function orderOf(given: typeof RunOrder.$inferInput | null | undefined, run: Row): ListOrder {
   if (!given) return {};
   const { by, direction } = given;
@@ -141,7 +141,7 @@ function orderOf(given: typeof RunOrder.$inferInput | null | undefined, run: Row
     checkKinds("order.by.parameter", "declarations", [run]);
     return { sort: byParameter(by.parameter, direction) };
   }
-  // The input has exactly one key.
+  // `field` is set, because the input has exactly one key.
   if (by.field == null || by.field === "DURATION") return { sort: byDuration(direction) };
   return { order: `${ORDERS[by.field]}_${direction}` satisfies Order };
 }
@@ -173,27 +173,28 @@ interface Narrowing {
 }
 
 interface ListOptions<Of> {
-  /** The restriction of all runs in the list. */
+  /** Restricts the list to some runs. */
   readonly narrowedTo?: (address: Of, context: Context) => Narrowing;
   /** The group to which the list is restricted. */
   readonly groupOf?: (address: Of) => RunAddress;
 }
 
-/** A request for a list of runs: the kind, the address of the parent, and the group to which the list is restricted. */
+/** A request for a list of runs. `listedIn` is the group to which the list is restricted; null for all runs of the project. */
 interface ReadList {
   readonly list: RunListKind;
   readonly address: ProjectAddress;
   readonly listedIn: RunAddress | null;
   readonly narrowing?: Narrowing | undefined;
-  /** Prefetches the data that the runs need, if the list may have enough runs. */
+  /** Prefetches the metrics of all runs. Called if the list may have enough runs to make this worthwhile. */
   readonly prefetch?: () => void;
   /** Whether only statistics over the whole list are selected. */
   readonly isOnlySummary?: boolean;
 }
 
 /**
- * Prepares a list of runs: what the server lists, and the conditions and the order that the gateway applies itself. Reads the groups in the
- * filter. Throws `InputError` and `GatewayError` for arguments that the runs or the server do not support.
+ * Converts the arguments of a list: to the list that the server returns, and to the scan and the order that the gateway applies itself.
+ * Reads the groups in the filter. Rejects with `InputError` for arguments that this kind of run does not support, and with `GatewayError`
+ * for arguments that the server does not support.
  */
 export async function prepareList(
   { list: { target, endpoint }, address, listedIn, narrowing }: Omit<ReadList, "prefetch" | "isOnlySummary">,
@@ -204,11 +205,11 @@ export async function prepareList(
   const { query } = args;
   const { kind } = target;
   const { order, metricOrder, sort } = orderOf(args.order, kind.run);
-  const { owner, project } = address;
-  const filter = divide(args.filter, { kind, project: { owner, project } }, server);
+  const at = { owner: address.owner, project: address.project };
+  const filter = divide(args.filter, { kind, project: at }, server);
   const conditions = [...(narrowing?.conditions ?? []), ...filter.conditions];
   const listRequest = { group: listedIn?.id, order, metricOrder, conditions, query };
-  const checks = checkGroups(listRequest, { owner, project }, context);
+  const checks = checkGroups(listRequest, at, context);
   if (checks.length > 0) await Promise.all(checks);
   server.supported(endpoint);
   if (sort) requireSortKeys(sort, server, kind.run.records);
@@ -230,9 +231,8 @@ export async function prepareList(
       sortedBy: server.sortKeys({ ...listRequest, ...other }),
       narrowing: marked,
     }),
-    toNode: (record: RunnableRecord) =>
-      toResource(kind, { owner, project, id: `${record.id}` }, record, listedIn),
-    find: isMatch && finding<RunnableRecord>(isMatch, compared, args, context),
+    toNode: (record: RunnableRecord) => toResource(kind, { ...at, id: `${record.id}` }, record, listedIn),
+    scan: isMatch && scanFor<RunnableRecord>(isMatch, compared, args, context),
     isFiltered: isMatch !== null || Boolean(query) || conditions.length > 0,
   };
 }
@@ -243,20 +243,18 @@ export async function readRuns(
   context: Context,
 ): Promise<Connection<RunResource>> {
   const { session, server, gateway } = context;
-  const { metricOrder, sort, listIn, toNode, find, isFiltered } = await prepareList(read, args, context);
-  // The whole list is read in the order of creation, which is stable. Statistics do not depend on the order.
+  const { metricOrder, sort, listIn, toNode, scan, isFiltered } = await prepareList(read, args, context);
+  // A whole list is read in the order of creation, because runs do not change their positions in it. Statistics do not depend on the order.
   const isStable = !metricOrder && server.profile.orders.CREATED_ASC;
   const ordered = listIn({});
   const whole = isStable ? listIn({ order: "CREATED_ASC" }) : ordered;
   const given = sliceRequest(args, context);
   const { maxSize } = given;
-  // If only statistics are selected, requests the page that the statistics need first.
+  // If only statistics are selected, this is the first page that they read, so that its response is shared.
   const request = isOnlySummary ? { first: maxSize, maxSize, after: null } : given;
-  // With a filter or a small `first`, the list may have too few runs to be worth a prefetch.
+  // With a filter or `first: 1`, the list may have too few runs to make a prefetch worthwhile.
   if (!isFiltered && request.first !== 1) prefetch?.();
-  let first: RunnableRecord | undefined;
-  const see = ([row]: readonly RunnableRecord[]) => void (first ??= row);
-  const readWhole = (most: number) => readEntireList(session, whole, { most, maxSize, find });
+  const readWhole = (most: number) => readEntireList(context, whole, most, scan?.find);
   const readAll = async (most: number) => {
     const all = await readWhole(most);
     const nodeAt = (index: number) => all.records.slice(index, index + 1).map(toNode)[0] ?? null;
@@ -266,23 +264,32 @@ export async function readRuns(
     const { sortedAt, pageOf } = sorting(ordered, given, server.profile.paging);
     const begun = Date.now();
     const all = await readWhole(gateway.maxScannedRows);
-    // The time at which the reading began, because a run that the list shows as active has not ended before.
+    // The time at which the read began: a run that is active in the response had not ended then.
     const now = sortedAt ?? Math.round(session.upstreamTime() - (Date.now() - begun));
     const rows = await sortedRows(all, sort, now, context);
     return { ...connect(pageOf(rows, all.scannedRows, now), toNode), readAll };
   }
-  const page = await readPage(isOnlySummary ? whole : ordered, { ...request, find, see }, toNode, context);
+  let first: RunnableRecord | undefined;
+  const seeing = scan && {
+    ...scan,
+    find: (rows: readonly RunnableRecord[]) => {
+      first ??= rows[0];
+      return scan.find(rows);
+    },
+  };
+  const page = await readSlice(session, isOnlySummary ? whole : ordered, request, seeing);
+  first ??= page.items[0];
   if (metricOrder && given.after === null && (!given.offset || page.count === 0)) {
     const readRest = () =>
       readSlice(session, listIn({ metricOrder: null }), { ...given, first: 1, offset: null });
     await requireMetric(metricOrder, first, readRest);
   }
-  return { ...page, readAll };
+  return { ...connect(page, toNode), readAll };
 }
 
 /**
- * Throws `InputError` if no experiment of the list has the metric by which the list is sorted. Otherwise a misspelt name would give an
- * empty list if the largest value comes first, and a list of experiments without the metric if the smallest value comes first.
+ * Rejects with `InputError` if no experiment of the list has the metric by which the list is sorted. Without this check, a misspelt name
+ * would give an empty list (`DESC`) or a list of experiments without the metric (`ASC`).
  */
 async function requireMetric(
   { name }: { readonly name: string },
@@ -295,21 +302,19 @@ async function requireMetric(
   if (known.length > 0) throw missingName("order.by.metric", "metric", name, known[0]?.last_metric);
 }
 
-/** The fields of experiments that read metrics. One list has the metrics of all experiments of a group, so it can be prefetched. */
+/** The fields of experiments that read metrics. One request returns the metrics of all experiments of a group. */
 const OF_METRICS = ["metrics", "metricSeries", "metricSummaries"];
 
 /** The fields that show a page of the list, not the whole list. */
 const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "scan"];
 
-/** Whether a list proves that its parent exists. The service returns an empty list for a group that does not exist. */
-export const provesParent = ({
-  nodes,
-  count,
-  scan,
-}: Pick<Connection<unknown>, "nodes" | "count" | "scan">): boolean =>
+/** Whether a list proves that its parent exists. An empty list does not: the service returns one for a group that does not exist. */
+export const provesParent = ({ nodes, count, scan }: Connection<unknown>): boolean =>
   nodes.length > 0 || Math.max(count ?? 0, scan?.scannedRows ?? 0) > 0;
 
-/** A field with a list of the runs of a project, or of another parent in a project, such as a group. The rows are partial records. */
+/**
+ * A field with a list of runs of a project, or of another parent in a project, such as a group. List items lack some keys of the records.
+ */
 export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
   target: { readonly name: string },
   description: string,

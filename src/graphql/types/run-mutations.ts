@@ -19,9 +19,9 @@ import { CommandOutcome, type Commanded, outcomeOf } from "./command-outcome.ts"
 import { isFinished, STATE } from "./status.ts";
 import { update } from "./update.ts";
 
-/* The mutations of each kind of run. A kind has the commands whose endpoints are in its row of `rest/api/kinds.ts`. */
+/* The mutations of each kind of run: those whose endpoints are in the row of the kind in `rest/api/kinds.ts`. */
 
-/** Reads the current state of a run. Does not reuse the reads of other operations, which may be older than the end of the run. */
+/** Reads the current state of a run. Does not use shared responses of other operations, which may be older than the end of the run. */
 export function readFresh(run: RunResource, session: Session): Promise<RunResource> {
   session.endSharing();
   return fetchMore(run, STATE, session);
@@ -35,7 +35,7 @@ export const forceArg = {
 
 export const STOPS = "Finished runs are left alone. A run that is stopping may still have its old status.";
 
-/** The effects of a command beyond its effect on the run itself, by kind. */
+/** Sentences about the effects of a command on other runs, by kind. */
 const EFFECTS: Readonly<Record<string, { readonly stop?: string; readonly delete?: string }>> = {
   BuildJob: { delete: "Runs that used its image lose the link to it." },
   Group: { stop: "Its experiments are stopped as well.", delete: "Its experiments are deleted as well." },
@@ -43,7 +43,7 @@ const EFFECTS: Readonly<Record<string, { readonly stop?: string; readonly delete
 
 const sentences = (...all: readonly (string | undefined)[]): string => all.filter(Boolean).join(" ");
 
-/** Adds the mutation that stops a run. The run is read first, because servers would also stop a finished run. */
+/** Adds the mutation that stops a run. It reads the run first, because servers would also stop a finished run. */
 function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void {
   const { name, one } = target.kind.run;
   const type = objectType<Commanded>(`Stop${name}Payload`, "Payload of a stop command.", (t) => ({
@@ -70,27 +70,6 @@ function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void
   });
 }
 
-/** Commands without input: the mutation, its endpoint, and its description; `%` stands for the kind. */
-const ACTS = [
-  [
-    "start%Tensorboard",
-    "startTensorboard",
-    "Starts the TensorBoard of %. Repeating it can start a second one.",
-  ],
-  ["stop%Tensorboard", "stopTensorboard", `Stops the TensorBoard of %. ${REPEATABLE}`],
-] as const;
-
-/**
- * Commands that create a record. The `original` of the new record is the source. If the source itself was resumed, `original` is the first
- * run of the chain.
- */
-const CLONES = [
-  ["resume%", "resume", `Resumes % as a new record, which starts. ${MAKES_ANOTHER}`],
-  ["copy%", "copy", `Copies % to a new record, which starts. ${MAKES_ANOTHER}`],
-] as const;
-
-const withSubject = (text: string, subject: string) => text.replace("%", subject);
-
 for (const target of runRefs) {
   const { name, one, endpoints } = target.kind.run;
   update(target, endpoints.update);
@@ -100,13 +79,23 @@ for (const target of runRefs) {
     type: DeletePayload,
     description: sentences(`Deletes ${one}.`, EFFECTS[name]?.delete, GONE),
   });
-  for (const [mutation, endpoint, text] of ACTS)
-    command(withSubject(mutation, name), endpoints[endpoint], {
-      target,
-      description: withSubject(text, one),
-    });
-  for (const [mutation, endpoint, text] of CLONES) {
-    const description = withSubject(text, one);
-    command(withSubject(mutation, name), endpoints[endpoint], { target, description, resultOf: cloned });
-  }
+  command(`start${name}Tensorboard`, endpoints.startTensorboard, {
+    target,
+    description: `Starts the TensorBoard of ${one}. Repeating it can start a second one.`,
+  });
+  command(`stop${name}Tensorboard`, endpoints.stopTensorboard, {
+    target,
+    description: `Stops the TensorBoard of ${one}. ${REPEATABLE}`,
+  });
+  // The `original` of the new record is the source. If the source itself was resumed, `original` is the first run of the chain.
+  command(`resume${name}`, endpoints.resume, {
+    target,
+    description: `Resumes ${one} as a new record, which starts. ${MAKES_ANOTHER}`,
+    resultOf: cloned,
+  });
+  command(`copy${name}`, endpoints.copy, {
+    target,
+    description: `Copies ${one} to a new record, which starts. ${MAKES_ANOTHER}`,
+    resultOf: cloned,
+  });
 }

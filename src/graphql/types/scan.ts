@@ -9,24 +9,23 @@ import {
 } from "../../rest/api/list-query.ts";
 import { isInner, millisecondsOf, valueAt } from "../../rest/api/record.ts";
 import type { Server } from "../../rest/api/server.ts";
-import { readSlice, type SliceRequest, PageIterator } from "../../rest/session/pagination.ts";
+import { type ScanRequest, PageIterator } from "../../rest/session/pagination.ts";
 import { START } from "../../rest/session/list-position.ts";
-import type { Session } from "../../rest/session/session.ts";
 import type { List } from "../../rest/session/page-reader.ts";
-import { connect, type Connection, type PageArgs, type WholeList } from "../core/connection.ts";
+import type { PageArgs, WholeList } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import type { Steps } from "../core/steps.ts";
 import { finite } from "./series.ts";
 
-/* Scans: the gateway tests the rows of a list itself if the server cannot apply a filter. */
+/* Scans: the gateway reads a list and tests its rows, if the server cannot apply a filter. */
 
-/** Long strings of rows in folded form, for searches by words. Each string is folded once for all fields of an operation. */
+/** The folded strings of rows with long strings, for searches by words. They are cached for all fields of an operation. */
 export type FoldedRows = WeakMap<object, readonly string[]>;
 
-/** Tests a row in steps, because its values may be long. */
+/** Tests a row. A generator, because values may be long. */
 export type IsMatch = (row: object, folded?: FoldedRows) => Steps<boolean>;
 
-/** Combines two tests: a row must match both; null if both are null. */
+/** Returns a test that passes if both tests pass. A null test always passes; null if both are null. */
 export function both(one: IsMatch | null, other: IsMatch | null): IsMatch | null {
   if (!one || !other) return one ?? other;
   return function* (row, folded) {
@@ -50,7 +49,7 @@ export function* findMatching(
 export const isInRows = (server: Server, record: string, key: string): boolean =>
   !server.omits(record, key) && !server.profile.omittedInLists[record]?.includes(key);
 
-/** The value of a row for a test. Throws `GatewayError` for a row without the key. */
+/** Returns a value of a row. Throws `GatewayError` if the row lacks the key. */
 export function valueOf(row: object, key: string): unknown {
   // Safe: any object has properties by name.
   if (key in row) return (row as Record<string, unknown>)[key];
@@ -59,71 +58,47 @@ export function valueOf(row: object, key: string): unknown {
 
 const foldedRows = new WeakMap<Context, FoldedRows>();
 
-type Find<Row> = (rows: readonly Row[]) => Promise<readonly number[]>;
-
 /**
- * Returns a function that finds matching rows in time slices, and reports the compared arguments to the trace. Throws `InputError` for an
- * offset, which a scan does not support.
+ * Creates a scan for `readSlice`. It tests rows in time slices, and reports their number and the compared arguments to the trace. Throws
+ * `InputError` if the arguments have an offset.
  */
-export function finding<Row extends object>(
+export function scanFor<Row extends object>(
   isMatch: IsMatch,
   compared: readonly string[],
   { offset }: PageArgs,
   context: Context,
-): Find<Row> {
+): ScanRequest<Row> {
   if (offset != null) throw new InputError("offset: expected none where the gateway scans the list");
   const folded = foldedRows.get(context) ?? new WeakMap();
   foldedRows.set(context, folded);
-  return (rows) => {
-    context.onScan?.(compared, rows.length);
-    return context.runCooperatively(findMatching(rows, isMatch, folded));
+  return {
+    maxRows: context.gateway.maxScannedRows,
+    find: (rows) => {
+      context.onScan?.(compared, rows.length);
+      return context.runCooperatively(findMatching(rows, isMatch, folded));
+    },
   };
 }
 
-interface PageRequest<Row> extends SliceRequest {
-  /** Finds the rows that match the conditions which the server cannot test. Null if the server tests all conditions. */
-  readonly find: Find<Row> | null;
-  /** Called with all rows that are read, whether they match or not. */
-  readonly see?: (rows: readonly Row[]) => void;
-}
-
-/** Reads a page of a list, by a scan if `find` is set. */
-export async function readPage<At, Row, Node>(
-  list: List<At, Row>,
-  { find, see, ...request }: PageRequest<Row>,
-  toNode: (row: Row) => Node,
-  { session, gateway }: Context,
-): Promise<Connection<Node>> {
-  const findIn =
-    find &&
-    ((rows: readonly Row[]) => {
-      see?.(rows);
-      return find(rows);
-    });
-  const scanning = findIn && { maxRows: gateway.maxScannedRows, find: findIn };
-  const page = await readSlice(session, list, request, scanning);
-  if (!find) see?.(page.items);
-  return connect(page, toNode);
-}
-
-/** Reads a list from its beginning until `most` rows are read, or the operation reaches one of its limits. */
+/** Reads a list from its start until its end, until `most` rows are read, or until the operation reaches a limit. `find` selects rows. */
 export async function readEntireList<At, Item extends object>(
-  session: Session,
+  { session, gateway: { maxPageSize: maxSize } }: Context,
   list: List<At, Item>,
-  { most, maxSize, find }: Pick<PageRequest<Item>, "maxSize" | "find"> & { readonly most: number },
+  most: number,
+  find: ScanRequest<Item>["find"] | null = null,
 ): Promise<Omit<WholeList<unknown, Item>, "nodeAt">> {
   const pages = new PageIterator(list, START, maxSize);
   const rows: Item[] = [];
   let [read, total, isCut]: [number, number | null, boolean] = [0, null, false];
   do {
     const next = await pages.next(session, Math.min(maxSize, most - read)).catch((error: unknown) => {
-      // A limit of the operation ends the list early. It is not an error.
+      // If the operation reaches a limit, the rows that were read are the result.
       if (read > 0 && isGatewayError(error, "REQUEST_LIMIT_EXCEEDED", "PAGE_LIMIT_REACHED")) return null;
       throw error;
     });
     if (!next) return { records: rows, scannedRows: read, total, isComplete: false };
     if (!find) total ??= next.page.count ?? null;
-    // The upstream service may send more rows than requested.
+    // The upstream service may return more rows than requested.
     const given = next.rest.slice(0, most - read);
     for (const index of find ? await find(given) : given.keys()) {
       const row = given[index];
@@ -136,9 +111,9 @@ export async function readEntireList<At, Item extends object>(
   return { records: rows, scannedRows: read, total: total ?? (isComplete ? rows.length : null), isComplete };
 }
 
-/* Conditions that the query language of servers cannot express, so that the gateway tests them. */
+/* Conditions that the query language of servers cannot express. The gateway tests them. */
 
-/** Tests whether a value is within a bound, by the name that the bound has in filters. */
+/** The test for each bound of a filter. */
 const BOUNDS = {
   greaterThan: (value: number, bound: number) => value > bound,
   atLeast: (value: number, bound: number) => value >= bound,
@@ -170,7 +145,7 @@ export function boundConditions(
   return conditions;
 }
 
-/** The keys of rows that the gateway needs to test conditions which servers may not support. */
+/** The row key from which the gateway tests each kind of condition. Only the server can test a condition without a row key. */
 const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
   name: "name",
   status: "last_status",
@@ -184,15 +159,15 @@ const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
   finishedAt: "finished_at",
 };
 
-/** Converts a value to the number that is compared with bounds. A time becomes milliseconds. Null if the value is not a number. */
+/** Converts a value to the number that is compared with bounds: a time to milliseconds. Null if the value is neither. */
 function measureOf(key: Condition["key"], value: unknown): number | null {
   const isTime = ROW_KEYS[key]?.endsWith("_at") ?? false;
   return finite(isTime && typeof value === "string" ? millisecondsOf(value) : value);
 }
 
 /**
- * Returns the conditions that the server's query language cannot express, so the gateway must test them. Throws `GatewayError` if the rows
- * of this server's lists lack the keys, and `InputError` if the conditions are too long.
+ * Returns the conditions that the gateway must test, because the server's query language cannot express them. Throws `GatewayError` if list
+ * items of this server lack the keys, and `InputError` if the conditions are too long.
  */
 export function comparedOf(
   conditions: readonly Condition[],
@@ -209,7 +184,7 @@ export function comparedOf(
   return compared;
 }
 
-/** Returns a test whether a row meets all conditions; null without conditions. */
+/** Returns a test that passes if a row meets all conditions; null without conditions. */
 export function conditionTest(conditions: readonly Condition[]): IsMatch | null {
   const setOf = createSetOf();
   const tests = conditions.map((condition) => testOf(condition, setOf));
@@ -224,8 +199,8 @@ export function conditionTest(conditions: readonly Condition[]): IsMatch | null 
 }
 
 /**
- * Returns a function that creates the set of a list's values. It remembers the last set, because many conditions may test the tags of one
- * row.
+ * Returns a function that creates the set of a list's items. The function caches its last set, because many conditions may test the tags of
+ * one row.
  */
 function createSetOf(): (values: readonly unknown[]) => ReadonlySet<unknown> {
   let [last, set]: [readonly unknown[] | null, ReadonlySet<unknown>] = [null, new Set()];
@@ -263,7 +238,7 @@ function isOneOf(key: Condition["key"], operands: readonly string[]) {
     wanted.has(value) || (meanings.size > 0 && meanings.has(textOf(value) ?? ""));
 }
 
-/** Canonical JSON of a value, which does not depend on the order of keys. Null if the JSON is longer than a filter may be. */
+/** Returns the JSON of a value with sorted keys; null if it is longer than a filter may be. */
 function textOf(value: unknown): string | null {
   let left = MAX_QUERY_LENGTH;
   const take = (count: number): boolean => (left -= count + 1) >= 0;

@@ -2,7 +2,7 @@ import { roundedOf } from "../../rest/api/reader.ts";
 import { isRawJSON } from "../../rest/api/record.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import { forEach, makeEach, type Steps } from "../core/steps.ts";
-import { byName, sorted } from "../core/cooperative-algorithms.ts";
+import { byName, keysOf, sorted } from "../core/cooperative-algorithms.ts";
 
 export interface Series {
   readonly name: string;
@@ -12,11 +12,11 @@ export interface Series {
   readonly steps: readonly number[] | null;
   readonly times: readonly (string | null)[];
   readonly values: readonly (number | null)[];
-  /** The values of the metric `x` in the same records; null if it was not requested, or no record has it. */
+  /** The values of the metric `x` in the same records; null if no such metric was requested, or if no record has it. */
   readonly x: readonly (number | null)[] | null;
 }
 
-/** All points of a metric: their values, and the indexes of the points with a value. */
+/** All points of a metric. `points` has the indexes of the points with a value. */
 export interface SeriesColumn {
   readonly name: string;
   readonly times: readonly (string | null)[];
@@ -27,27 +27,23 @@ export interface SeriesColumn {
 
 type Valued = Pick<SeriesColumn, "values" | "points">;
 
-/** Returns a finite number. Returns null for other values, because some servers also send strings and objects. Rounds a long integer. */
+/** Returns a finite number, and rounds a long integer. Returns null for any other value: some servers also send strings and objects. */
 export function finite(raw: unknown): number | null {
   const value = typeof raw === "number" ? raw : roundedOf(raw);
   return Number.isFinite(value) ? value : null;
 }
 
-/** Memory of a column, in the unit of the memory budget. `VALUE_BYTES`: memory of each value of a column. */
+/** Memory of a column, and of each value in it, in charged bytes (`memory-budget.ts`). */
 const COLUMN_BYTES = 300;
 const VALUE_BYTES = 20;
 
-/**
- * Rounds long integers in a metric to numbers, because only parameters keep all digits. Copies only the lists and objects that contain a
- * long integer.
- */
+/** Rounds the long integers in a metric, because only parameters keep all digits. Copies only lists and objects that contain one. */
 export function* asMetric(raw: unknown): Steps<unknown> {
   const value = finite(raw);
   if (value !== null || typeof raw !== "object" || raw === null || isRawJSON?.(raw)) return value ?? raw;
   const rounded = new Map<PropertyKey, unknown>();
   let seen = 0;
-  // `for … in` would first create a string for each index of a list.
-  for (const key of Array.isArray(raw) ? raw.keys() : Object.keys(raw)) {
+  for (const key of keysOf(raw)) {
     if (++seen % VALUES_STRIDE === 0) yield;
     const inner: unknown = Reflect.get(raw, key);
     const isNested = typeof inner === "object" && inner !== null;
@@ -62,10 +58,10 @@ export function* asMetric(raw: unknown): Steps<unknown> {
   return Object.fromEntries(Object.entries(raw).map(([key, inner]) => [key, rounded.get(key) ?? inner]));
 }
 
-/** Number of values between two pauses. */
+/** Number of values between two yields. */
 const VALUES_STRIDE = 500;
 
-/** The columns of metric records, sorted by name. If `x` is given, each column has the values of the metric `x` as well. */
+/** Returns the columns of metric records, sorted by name. With `x`, each column also has the values of this metric in its records. */
 export function* columnsOf(
   pages: readonly (readonly MetricRecord[])[],
   x: string | null,
@@ -111,7 +107,7 @@ export const seriesOf = (columns: readonly SeriesColumn[], maxPoints: number): S
 function thinned(column: SeriesColumn, maxPoints: number): Pick<Series, "steps" | "times" | "values" | "x"> {
   const { times, values, x } = column;
   if (values.length <= maxPoints) return { steps: null, times, values, x };
-  // At least half of the kept points have a value, if enough points have one.
+  // At least half of the kept points have a value, if enough points have one. The others are ends of gaps.
   const ends = endsOfGaps(column, maxPoints - Math.min(column.points.length, Math.max(2, maxPoints >> 1)));
   const kept = [...lttb(column, maxPoints - ends.length), ...ends].toSorted((one, other) => one - other);
   return {
@@ -123,8 +119,8 @@ function thinned(column: SeriesColumn, maxPoints: number): Pick<Series, "steps" 
 }
 
 /**
- * The first and the last point of each gap (consecutive points without a value). Returns at most `most` points, preferring the longest
- * gaps.
+ * Returns the first and the last point of each gap: of consecutive points without a value. Prefers the longest gaps if there are more than
+ * `most` points.
  */
 function endsOfGaps({ values, points }: Valued, most: number): readonly number[] {
   const gaps: { readonly from: number; readonly to: number }[] = [];
@@ -134,7 +130,7 @@ function endsOfGaps({ values, points }: Valued, most: number): readonly number[]
     begin = point + 1;
   }
   const lengths = Float64Array.from(gaps, ({ from, to }) => to - from).toSorted();
-  // Gaps that are longer than this certainly fit, so they are added first.
+  // All gaps that are longer than this fit, so they are added first.
   const shortest = lengths.at(-1 - (most >> 1)) ?? -1;
   const ends = new Set<number>();
   for (const isNext of [(length: number) => length > shortest, (length: number) => length <= shortest])
@@ -143,9 +139,9 @@ function endsOfGaps({ values, points }: Valued, most: number): readonly number[]
 }
 
 /**
- * Downsamples a series by Largest-Triangle-Three-Buckets (Steinarsson 2013): keeps the point of each bucket that forms the largest triangle
- * with the previously kept point and the average of the next bucket. Keeps the first and the last point with a value, and drops points
- * without a value. Returns the indexes of the kept points. Own code, because the available packages are unmaintained.
+ * Downsamples the points with a value by Largest-Triangle-Three-Buckets (Steinarsson 2013). Keeps the first and the last point, and one
+ * point of each bucket: the one whose triangle with the previously kept point and the average of the next bucket is largest. Returns the
+ * indexes of the kept points. No package is used, because the available ones are unmaintained.
  */
 function lttb({ values, points }: Valued, maxPoints: number): readonly number[] {
   if (points.length <= maxPoints) return points;

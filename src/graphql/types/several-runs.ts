@@ -1,22 +1,14 @@
-import type { FieldMap, InputShapeFromFields, ObjectRef } from "@pothos/core";
+import type { FieldMap, InputShapeFromFields } from "@pothos/core";
 import { InputError, GatewayError } from "../../errors.ts";
 import { type Command, notOffered } from "../../rest/api/endpoint.ts";
-import { type RunKind as Row, runs } from "../../rest/api/kinds.ts";
+import { capital, type RunKind as Row, runs, uncapital } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import {
-  arg,
-  computedFrom,
-  computedFromOrNull,
-  exposed,
-  objectType,
-  type PothosTypes,
-  root,
-} from "../core/builder.ts";
+import { arg, computedFromOrNull, exposed, objectType, type PothosTypes, root } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { ANY_KIND, findRun, resolveRunId, idOf, requires } from "../core/ids.ts";
+import { ANY_KIND, findRun, lookUp, resolveRunId, idOf, requires } from "../core/ids.ts";
 import { kindsByName, type ProjectAddress } from "../core/kinds.ts";
-import { Experiment, Run, type RunResource } from "../core/refs.ts";
+import { Experiment, Run, runRefs, type RunResource } from "../core/refs.ts";
 import { load, toResource } from "../core/resource.ts";
 import { withKeys } from "../core/fields.ts";
 import {
@@ -31,32 +23,37 @@ import {
   requireUuid,
   sendFor,
 } from "../core/mutations.ts";
-import { type CommandResult, orError, resultFields } from "./command-outcome.ts";
+import { type CommandResult, orError, payloadOfSeveral, resultFields } from "./command-outcome.ts";
 import { forceArg, hasFinished, readFresh, STOPS } from "./run-mutations.ts";
 
 /*
- * Root fields for runs of any kind: the lookup and, for each command that all kinds have, a mutation of several runs. Such a mutation can
- * fail for some of the runs.
+ * The root fields that look up a run, and the mutations that send a command to several runs. Such a mutation can fail for some of the runs
+ * only.
  */
+
+for (const target of runRefs) {
+  const { name, one } = target.kind.run;
+  root.query(uncapital(name), lookUp(target, `${capital(one)} by its id.`));
+}
 
 interface ManyCommand {
   readonly endpointOf: (row: Row) => Command<RunAddress, undefined> | undefined;
-  /** The command for several experiments of a project in one request. */
+  /** The endpoint that takes several experiments of a project in one request. */
   readonly forMany?: Command<ProjectAddress, undefined, readonly string[]>;
-  /** Whether a run must be skipped because of its state. If absent, the runs are not read first. */
+  /** Returns whether the command must not be sent, because of the state of the run. If given, each run is read first. */
   readonly isLeft?: ((run: RunResource) => boolean) | undefined;
   /** The `uuid` that the run must have. */
   readonly ifUuid?: string | null | undefined;
-  /** The selected keys of a run, if the run is read before the command because the command hides it. */
+  /** The selected keys of a run. If given, they are read before the command, which hides the run. */
   readonly keys?: readonly string[] | undefined;
   /**
-   * Converts a run that was read before the command to its state after it; null if the service hides it then. If absent, only the address
-   * is kept.
+   * Returns the run after the command, from the run that was read before it; null if the service hides the run. Defaults to a run with only
+   * its address.
    */
   readonly after?: (run: RunResource) => Promise<RunResource | null>;
 }
 
-// Safe: the kind is a kind of run.
+// Safe: the kind in the table is a kind of run, as the kind of the resource is.
 const unread = async ({ kind, address }: RunResource) =>
   toResource(kindsByName.get(kind.name) ?? kind, address) as RunResource;
 
@@ -66,7 +63,7 @@ function ownOf({ kind: { run } }: RunResource, keys: readonly string[]): readonl
   return keys.filter((key) => own.has(key));
 }
 
-/** The endpoint of a command for a run. Throws `GatewayError` for a kind without the endpoint. */
+/** Returns the endpoint of a command for a run. Throws `GatewayError` if the kind or the server lacks it. */
 function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand, { server }: Context) {
   const endpoint = run && endpointOf(run);
   if (!endpoint) throw notOffered("this for such a run");
@@ -74,7 +71,7 @@ function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand
   return endpoint;
 }
 
-/** The runs grouped by address, or by project if the service has a command for many experiments. */
+/** Groups the runs by request: the experiments of a project if the server has the command for many, otherwise each run. */
 function groupsOf(all: Iterable<RunResource>, { forMany }: ManyCommand, { server }: Context) {
   const groups = new Map<string, RunResource[]>();
   for (const run of all) {
@@ -87,8 +84,8 @@ function groupsOf(all: Iterable<RunResource>, { forMany }: ManyCommand, { server
 }
 
 /**
- * Sends a command for each run concurrently, or once for many runs. Returns a result for each id, in the order of the ids. A command for
- * many runs ignores ids that do not exist, so the records are read first. They are also read first if `isLeft` may skip a run.
+ * Sends a command for each group of `groupsOf`, in parallel. Returns a result for each id, in the order of the ids. Runs that share a
+ * request are read first, because the command for many ignores runs that do not exist.
  */
 async function sendToEach(
   ids: readonly string[],
@@ -99,7 +96,7 @@ async function sendToEach(
   const { forMany, isLeft, ifUuid, keys, after = unread } = command;
   if (ids.length < 1 || ids.length > MAX_IDS)
     throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
-  // A name with the number of a group is verified separately: it may be wrong although another spelling of the same run is correct.
+  // A name with the number of a group is verified on its own, because it may be wrong while another id of the same run is right.
   const distinct = new Map<string, RunResource>();
   const named = ids.map((id, index) => {
     const run = resolveRunId(`ids[${index}]`, id);
@@ -145,7 +142,7 @@ async function sendToEach(
   return Promise.all(
     named.map(async (each, index) => ({
       requestedId: ids[index] ?? "",
-      // Safe: each run has a result.
+      // Safe: the loop above has set a result for each run.
       result: (await results.get(each)) as CommandResult,
     })),
   );
@@ -170,16 +167,10 @@ const resultType = <Fields extends FieldMap>(
     ...own(t),
   }));
 
-const payloadWith = (name: string, description: string, type: ObjectRef<PothosTypes, RunResult>) =>
-  objectType<readonly RunResult[]>(name, description, (t) => ({
-    results: t.field(
-      computedFrom([type], "One for each id, in their order.", (results: readonly RunResult[]) => results),
-    ),
-  }));
-
-const RunsPayload = payloadWith(
+const RunsPayload = payloadOfSeveral(
   "RunsPayload",
   "Payload of a command on several runs.",
+  "id",
   resultType("RunResult", (t) => ({
     run: t.field({
       type: Run,
@@ -190,9 +181,10 @@ const RunsPayload = payloadWith(
   })),
 );
 
-const DeleteRunsPayload = payloadWith(
+const DeleteRunsPayload = payloadOfSeveral(
   "DeleteRunsPayload",
   "Payload of a command that deletes several runs.",
+  "id",
   resultType("DeleteRunResult", (t) => ({
     deletedId: t.field(
       computedFromOrNull(

@@ -21,10 +21,7 @@ import { createSorter, namedIn, toNamed } from "./metrics.ts";
 import { enumValueOf } from "./status.ts";
 import { outputFiles } from "./output-files.ts";
 
-/*
- * Fields that several kinds of run, but not all, have in common. Experiment jobs have some of them as well. Usage: `resources:
- * t.field(resources)`.
- */
+/* Fields that several kinds have in common, but not all kinds of run: `resources: t.field(resources)`. */
 
 const { property, reference, computed } = fieldsOf<JobRecord>();
 
@@ -33,24 +30,21 @@ const ResourceAmount = objectType<ByName>("ResourceAmount", "How much of a resou
   limit: t.float(checkedProperty("limits", number, "Largest amount; null without a limit.")),
 }));
 
-const Resources = builder.objectRef<ByName>("Resources").implement({
-  description: "Resources that a run requests.",
-  fields: (t) => ({
-    cpuCores: t.field({
-      type: ResourceAmount,
-      ...checkedProperty("cpu", object, "CPU, in cores on known servers; null if none is requested."),
-    }),
-    memoryMiB: t.field({
-      type: ResourceAmount,
-      ...checkedProperty("memory", object, "Memory, in MiB on known servers; null if none is requested."),
-    }),
-    gpus: t.field({
-      type: ResourceAmount,
-      ...checkedProperty("gpu", object, "Number of GPUs; null if none is requested."),
-    }),
-    raw: t.field(computedFrom("JSON", "All of it, as received.", (resources) => resources)),
+const Resources = objectType<ByName>("Resources", "Resources that a run requests.", (t) => ({
+  cpuCores: t.field({
+    type: ResourceAmount,
+    ...checkedProperty("cpu", object, "CPU, in cores on known servers; null if none is requested."),
   }),
-});
+  memoryMiB: t.field({
+    type: ResourceAmount,
+    ...checkedProperty("memory", object, "Memory, in MiB on known servers; null if none is requested."),
+  }),
+  gpus: t.field({
+    type: ResourceAmount,
+    ...checkedProperty("gpu", object, "Number of GPUs; null if none is requested."),
+  }),
+  raw: t.field(computedFrom("JSON", "All of it, as received.", (resources) => resources)),
+}));
 
 export const resources = {
   type: Resources,
@@ -86,7 +80,7 @@ const dataReferences = {
 
 export const nodeScheduled = reference("node_scheduled", Node, "Machine on which it was scheduled.");
 
-/** The field `isArchived`. It never causes a request, because the service reports it only in lists of archived records. */
+/** The field `isArchived`. It never causes an upstream request: only lists of archived records have the key, not the records themselves. */
 export const archived = {
   ...fieldsOf<Pick<RunnableRecord, "deleted">>().fromAddress(
     "Whether it is archived; null if the service does not say.",
@@ -139,7 +133,7 @@ const CloningStrategyEnum = enumType(
   STRATEGIES,
 );
 
-/** Converts a cloning strategy to the enum: an unknown string is `OTHER`. Null for a run that is not a clone. */
+/** Converts a cloning strategy to the enum. An unknown string becomes `OTHER`; null if the run is not a clone. */
 const cloningStrategyOf = (raw: string | null | undefined) =>
   raw ? enumValueOf<keyof typeof STRATEGIES>(STRATEGIES, raw) : null;
 

@@ -1,11 +1,12 @@
-import { randomUUID } from "node:crypto";
 import { InputError } from "../../errors.ts";
 import { isObject } from "../../rest/api/record.ts";
 import { MAX_KEY_LENGTH, MAX_TEXT_LENGTH, parseYaml } from "../../rest/api/run-config.ts";
 import type { Context } from "../core/context.ts";
 import { quote } from "../core/ids.ts";
 
-/* Specifications of new runs. The server ignores many mistakes in them or crashes, so they are checked before anything is sent. */
+/*
+ * Specifications of new runs. The server ignores many mistakes in a specification, and crashes on others, so the gateway checks it first.
+ */
 
 type Specification = Readonly<Record<string, unknown>>;
 
@@ -17,7 +18,8 @@ export interface SpecificationInput {
 export const ONE = "expected `specification` or `specificationText`";
 
 /**
- * The specification as written, and its parsed value. Throws `InputError` unless exactly one is given, with the correct kind and sections.
+ * Returns a specification as it was given and as a parsed value. Rejects with `InputError` unless the input has exactly one specification,
+ * of this kind and with valid sections.
  */
 export async function specificationOf(
   kind: string,
@@ -45,7 +47,7 @@ export async function specificationOf(
   const size = read ? 0 : lengthOf(parsed);
   if (size > MAX_TEXT_LENGTH)
     throw refused(`expected at most ${MAX_TEXT_LENGTH} characters of JSON, got ${size}`);
-  /** Throws if the YAML has values, below `key` or anywhere, that the server may parse differently. */
+  /** Throws `InputError` if YAML has a value that the server may parse differently: below `key`, or anywhere if `key` is null. */
   const requireUnambiguous = (key: string | null, cause: string): void => {
     const scalar = read?.firstAmbiguous(key) ?? null;
     if (scalar !== null)
@@ -64,7 +66,7 @@ function lengthOf(specification: object): number {
   return length;
 }
 
-/** The sections that a specification must have, by its kind: at least one of `oneOf`, all of `required`, and none of `refused`. */
+/** The sections of a specification, by kind: it must have at least one of `oneOf`, all of `required` and none of `refused`. */
 const SECTIONS: Readonly<
   Record<string, Readonly<Record<"oneOf" | "required" | "refused", readonly string[]>>>
 > = {
@@ -74,7 +76,7 @@ const SECTIONS: Readonly<
   group: { oneOf: ["run", "build"], required: ["hptuning"], refused: [] },
 };
 
-/** Throws for sections that the server ignores, rejects or crashes on. */
+/** Throws `InputError` for missing sections, and for sections that the server ignores, rejects or crashes on. */
 function checkSections(kind: string, parsed: Specification, refused: (issue: string) => Error): void {
   const { oneOf = [], required = [], refused: others = [] } = SECTIONS[kind] ?? {};
   if (!oneOf.some((section) => parsed[section] != null))
@@ -100,12 +102,12 @@ async function parseText(text: string, refused: (issue: string) => Error, contex
   }
 }
 
-/** The errors of the parser. All other errors end the operation. */
+/** The errors that the parser throws for invalid YAML. */
 const PARSE_ERRORS = [SyntaxError, RangeError, ReferenceError, TypeError] as const;
 
 /**
- * Converts the specification of a build to the format of this server: release 0.2 has the image in a section `build`, release 0.4 at the
- * top level. Returns the specification unchanged if it already has this format.
+ * Returns the specification of a build in the format of the server: release 0.2 expects the image in a section `build`, release 0.4 at the
+ * top level. A specification that already has this format is not changed. Rejects with `InputError` if it is invalid.
  */
 export async function buildSpecification(given: SpecificationInput, context: Context): Promise<unknown> {
   const { parsed, written, requireUnambiguous } = await specificationOf("build", given, context);
@@ -119,18 +121,19 @@ export async function buildSpecification(given: SpecificationInput, context: Con
     );
   requireUnambiguous(null, "the server takes another form of build");
   const head = { version: version ?? 1, kind };
-  // Safe: a nested specification has a section `build`, which was checked to be an object.
+  // Safe: the specification is nested here, and `checkSections` has verified that `build` is an object.
   return buildSection === null ? { ...(build as object), ...head } : { ...head, [buildSection]: top };
 }
 
-/** The parameters of a specification. Given parameters replace parameters of the same name. */
+/** Returns the parameters of a specification, replaced by the given ones where the names are equal. */
 export const mergeParameters = (
   { declarations }: Specification,
   given: Readonly<Record<string, unknown>>,
 ): Specification => ({ ...(isObject(declarations) && declarations), ...given });
 
-/** Prefix of a string that replaces a number. The prefix is random, so that no other string begins with it. */
-const EXPONENT_MARK = randomUUID();
+/** Matches a string in JSON, and the last digit and the `e` of a number with an exponent but without a dot. */
+// oxlint-disable-next-line linear/regexp -- only for valid JSON, in which every string ends
+const STRING_OR_EXPONENT = /"(?:[^"\\]|\\.)*"|(?<![\d.])\de/g;
 
 /** Escapes control characters, and the line breaks that only YAML has. */
 const escaped = (json: string): string =>
@@ -140,22 +143,18 @@ const escaped = (json: string): string =>
   );
 
 /**
- * Writes JSON that YAML 1.1 parses as the same value. A number with an exponent needs a dot. Throws `InputError` for a key that is too long
- * for the server.
+ * Writes JSON that YAML 1.1 parses to the same value. In YAML 1.1, a number with an exponent needs a dot, and control characters and some
+ * more line breaks must be escaped. Throws `InputError` for a key that is too long for the server.
  */
-export const yamlOf = (specification: object): string =>
-  escaped(
-    JSON.stringify(specification, (key, value: unknown) => {
-      const { length } = escaped(JSON.stringify(key));
-      if (length > MAX_KEY_LENGTH)
-        throw new InputError(
-          `input.specification: expected keys of at most ${MAX_KEY_LENGTH} characters, got ${length}`,
-        );
-      return typeof value === "number" && /^-?\de/.test(`${value}`)
-        ? `${EXPONENT_MARK}${`${value}`.replace("e", ".0e")}`
-        : value;
-    })
-      .split(`"${EXPONENT_MARK}`)
-      .map((part, index) => (index === 0 ? part : part.replace('"', "")))
-      .join(""),
+export function yamlOf(specification: object): string {
+  const json = JSON.stringify(specification, (key, value: unknown) => {
+    const { length } = escaped(JSON.stringify(key));
+    if (length <= MAX_KEY_LENGTH) return value;
+    throw new InputError(
+      `input.specification: expected keys of at most ${MAX_KEY_LENGTH} characters, got ${length}`,
+    );
+  });
+  return escaped(
+    json.replace(STRING_OR_EXPONENT, (found) => (found.startsWith('"') ? found : found.replace("e", ".0e"))),
   );
+}

@@ -61,41 +61,44 @@ export const RunPhaseEnum = enumType(
 /** Maximum length of a string that may be a value of an enum, in characters. */
 const MAX_NAME_LENGTH = 100;
 
-/** Converts a string of the server to a key of a table of enum values, ignoring case; `OTHER` for an unknown string. */
+/** Converts an upstream string to an enum value, ignoring case. An unknown string becomes `OTHER`. `table` has the enum values as keys. */
 export function enumValueOf<Name extends string>(
   table: Readonly<Record<Name | "OTHER", unknown>>,
   raw: string,
 ): Name | "OTHER" {
   const name = raw.length > MAX_NAME_LENGTH ? "OTHER" : raw.toUpperCase();
-  // Safe: the name is a key of the table.
+  // Safe: `Object.hasOwn` has verified that the name is a key of the table.
   return Object.hasOwn(table, name) ? (name as Name) : "OTHER";
 }
 
-/** Converts a status to the enum: an unknown string is `OTHER`, null is `UNKNOWN`. */
+/** Converts a status to the enum. An unknown string becomes `OTHER`, null becomes `UNKNOWN`. */
 export const statusOf = (raw: string | null | undefined): RunStatus =>
   raw ? enumValueOf<RunStatus>(STATUSES, raw) : "UNKNOWN";
 
-/** The keys of a record that determine its state. */
+/** The record keys that determine the phase of a run. */
 export const STATE = ["last_status", "started_at", "finished_at"] as const;
 
 type StatusDetails = Partial<Pick<TrackedRecord, (typeof STATE)[number]>>;
 
-/** The phase of a run, according to its status. If the status has no known phase, a run that has started but not ended counts as active. */
+/** The phase that belongs to the status of a run. If that is `UNKNOWN`, a run that has started and not ended is `ACTIVE`. */
 export function phaseOf({ last_status, started_at, finished_at }: StatusDetails): RunPhase {
   const [phase] = STATUSES[statusOf(last_status)];
   return phase === "UNKNOWN" && started_at && !finished_at ? "ACTIVE" : phase;
 }
 
-/** Whether the run has ended, according to its phase. If the phase is unknown, the run has ended if it has an end time. */
+/** Whether a run has ended, by its phase. If the phase is `UNKNOWN`, by whether it has an end time. */
 export function isFinished(record: StatusDetails): boolean {
   const phase = phaseOf(record);
   return phase === "UNKNOWN" ? Boolean(record.finished_at) : phase !== "PENDING" && phase !== "ACTIVE";
 }
 
-/** Seconds from the start to the end, or to `now` (milliseconds) while the run is active; null before the start or if a time is invalid. */
+/**
+ * Seconds from the start of a run to its end, or to `now` (in milliseconds) if it has not ended. Null before the start, and if a time is
+ * missing or invalid.
+ */
 export function durationSeconds(record: StatusDetails, now: number): number | null {
   if (!record.started_at) return null;
-  // The duration is unknown when the service recorded no end.
+  // The run has ended, but its end time is missing.
   if (!record.finished_at && isFinished(record)) return null;
   const end = record.finished_at ? millisecondsOf(record.finished_at) : now;
   const seconds = (end - millisecondsOf(record.started_at)) / 1000;

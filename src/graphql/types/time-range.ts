@@ -4,8 +4,8 @@ import { builder } from "../core/builder.ts";
 import { quote } from "../core/ids.ts";
 
 /*
- * Ranges of times in filters. The filter language of servers has only days, which begin at midnight in the server's time zone. For a time
- * of day, the server narrows the list to whole days, and the gateway tests the rows.
+ * Ranges of times in filters. The query language of servers has only days, which begin at midnight in the server's time zone. For a time of
+ * day, the server filters by day, and the gateway tests the remaining rows.
  */
 
 export const TimeRange = builder.inputType("TimeRange", {
@@ -25,7 +25,7 @@ export const TimeRange = builder.inputType("TimeRange", {
 
 const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** A day, or a time in milliseconds since 1970. Throws `InputError` for other strings. */
+/** Returns a day unchanged, and a time in milliseconds since 1970. Throws `InputError` for any other string. */
 function boundOf(argument: string, text: string): string | number {
   if (isDay(text)) return text;
   const [, day = ""] = TIME.exec(text) ?? [];
@@ -38,7 +38,7 @@ function boundOf(argument: string, text: string): string | number {
 
 const HOUR = 3_600_000;
 
-/** The smallest and largest offset from UTC of any time zone. */
+/** The smallest and the largest offset of a time zone from UTC, in milliseconds. */
 const OFFSETS = { least: -12 * HOUR, most: 14 * HOUR };
 
 const utcDay = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10);
@@ -58,7 +58,10 @@ function dayIn(timeZone: string, milliseconds: number): string {
 
 const nextDay = (day: string): string => utcDay(Date.parse(day) + 24 * HOUR);
 
-/** The conditions of a bound, if the bound is given: a day for the server and, unless the day is exact, a time for the gateway. */
+/**
+ * Returns the conditions of a bound: a day for the server and, if the bound is not the beginning of a day, a time for the gateway. Returns
+ * none if the bound is null.
+ */
 function conditionsOf(
   condition: Omit<Condition, "operands">,
   bound: string | number | null,
@@ -76,7 +79,10 @@ function conditionsOf(
   ];
 }
 
-/** The conditions of a range. They use the server's time zone if it is known. Throws `InputError` for a range without a time. */
+/**
+ * Returns a function that converts a range to conditions. It throws `InputError` for an invalid bound and for an empty range. If the time
+ * zone of the server is not known, the day for the server allows for any time zone.
+ */
 export const timeConditions =
   (key: Condition["key"]) =>
   (

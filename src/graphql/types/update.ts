@@ -6,7 +6,7 @@ import { isMismatch, unusable } from "../../rest/api/record.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { checkText } from "../../rest/api/list-query.ts";
-import { arg, builder, type Inputs, root } from "../core/builder.ts";
+import { builder, inputArg, type Inputs, root } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { quote, withId } from "../core/ids.ts";
 import { type Address, fetchMore, type Resource, toResource } from "../core/resource.ts";
@@ -16,8 +16,8 @@ import type { Context } from "../core/context.ts";
 const SLUG = /^[-\w]+$/;
 
 /**
- * Known servers crash if a name is already used. They also crash after changing a record that they cannot return, and the response is the
- * same.
+ * Returns a handler that throws `BAD_USER_INPUT` if the server has probably failed because the name is taken. Known servers then crash with
+ * status 405. They crash in the same way after they have changed a record that they cannot return, so the error keeps its details.
  */
 export const orTaken =
   (name: string | null | undefined) =>
@@ -46,7 +46,7 @@ type Change = InputShapeFromFields<ReturnType<typeof tagInputs>> & {
   readonly name?: string | null | undefined;
 };
 
-/** Throws `InputError` for a name that the upstream service would reject, and for tags that no filter could find. */
+/** Throws `InputError` for a name that the upstream service would reject, and for a tag by which no filter could find the record. */
 export function checkChange({ name: newName, tags, addTags }: Change): void {
   if (newName != null && !SLUG.test(newName))
     throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(newName)}`);
@@ -55,7 +55,10 @@ export function checkChange({ name: newName, tags, addTags }: Change): void {
     for (const [index, tag] of (given ?? []).entries()) checkText(`input.${name}[${index}]`, tag);
 }
 
-/** Replaces `addTags` and `removeTags` in the input with the resulting tags. Reads the record only if one of them is given. */
+/**
+ * Replaces `addTags` and `removeTags` with `tags`, computed from the present tags of the record. Reads the record only if one of them is
+ * given.
+ */
 async function withTags<Given extends Change>(
   source: Resource<Tagged>,
   { addTags, removeTags, ...given }: Given,
@@ -68,18 +71,18 @@ async function withTags<Given extends Change>(
   const removed = new Set(removeTags);
   for (const tag of added)
     if (removed.has(tag)) throw new InputError("input.removeTags: expected other tags than in `addTags`");
-  // Throws before the record is read if the server does not accept tags.
+  // Called before the record is read: throws if the server does not accept tags.
   session.server.bodyOf("update", { tags: [] });
-  // Cached responses of other operations may be outdated.
+  // Shared responses of other operations may be older than the last change.
   session.endSharing();
   const { loaded } = await fetchMore(source, ["tags"], session);
-  // If the present tags cannot be read, the update would remove them.
+  // Without the present tags, the update would remove them.
   if (loaded.tags === undefined || isMismatch(loaded, "tags")) throw unusable("tags");
   const present = (loaded.tags ?? []).filter((tag) => !removed.has(tag));
   return { ...given, tags: [...new Set([...present, ...added])] };
 }
 
-/** Sends the changes of a record: `input`, and `other` keys of the body in the service's spelling. */
+/** Sends an update of a record. `other` has further keys of the request body. Rejects with `InputError` if nothing changes. */
 export async function sendUpdate<R extends Tagged, At extends Address>(
   source: Resource<R, At>,
   endpoint: Command<At, R, Revision>,
@@ -103,7 +106,7 @@ const UpdateRunInput = builder.inputType("UpdateRunInput", {
   }),
 });
 
-/** Adds the mutation that changes a run. The service returns the whole record. */
+/** Adds the mutation that changes a run. The response has the whole record, so it is not read again. */
 export function update<R extends Tagged>(
   target: ResourceRef<R, RunAddress> & { readonly kind: { readonly run: RunKind } },
   endpoint: Command<RunAddress, R, Revision> | undefined,
@@ -113,10 +116,7 @@ export function update<R extends Tagged>(
   root.mutation(`update${name}`, {
     type: payloadOf(target),
     description: `Changes ${one}. ${REPEATABLE}`,
-    args: {
-      ...withId(target),
-      input: arg.field({ type: UpdateRunInput, required: true, description: "Fields to change." }),
-    },
+    args: { ...withId(target), ...inputArg(UpdateRunInput, "Fields to change.") },
     resolve: async (_, { id, input }, context) => {
       checkChange(input);
       if (input.readme !== undefined && !keys.includes("readme"))

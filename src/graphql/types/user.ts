@@ -5,6 +5,8 @@ import type { Command, Get } from "../../rest/api/endpoint.ts";
 import { administration, capital, project, user } from "../../rest/api/kinds.ts";
 import type { Bookmark, Page } from "../../rest/api/reader.ts";
 import type { ProjectRecord, RunnableRecord } from "../../rest/api/records.ts";
+import { START } from "../../rest/session/list-position.ts";
+import { readStep } from "../../rest/session/page-reader.ts";
 import { readSlice } from "../../rest/session/pagination.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { NO_ORDER } from "../../rest/session/ties.ts";
@@ -17,19 +19,25 @@ import {
   objectType,
   root,
   exposed,
+  inputArg,
 } from "../core/builder.ts";
-import { connect, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
+import { connect, connectionOf, offsetArgs, readConnection, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires, resolveIdOrName, validateAddress } from "../core/ids.ts";
 import { readViewer, type UserAddress, viewer } from "../core/kinds.ts";
 import { DeletePayload, payloadOf } from "../core/mutations.ts";
 import { Bookmarkable, Project, resourceType, User } from "../core/refs.ts";
-import { type Resource, resolveReference, toResource, requireVerification } from "../core/resource.ts";
-import { finding, readPage } from "./scan.ts";
+import {
+  nullIfNotFound,
+  type Resource,
+  resolveReference,
+  toResource,
+  requireVerification,
+} from "../core/resource.ts";
+import { scanFor } from "./scan.ts";
 import { WORDS_DESCRIPTION, wordsTest } from "./word-search.ts";
 import { runLists } from "./run-list.ts";
-import { existsAs } from "./user-existence.ts";
 
 const { property, fromAddress, child } = fieldsOf(User.kind);
 
@@ -53,8 +61,8 @@ function readProjects(owner: string, { words, ...args }: ProjectArgs, context: C
   };
   const toNode = (record: ProjectRecord) => toResource(Project.kind, { owner, project: record.name }, record);
   const isMatch = wordsTest(words, "words");
-  const find = isMatch && finding<ProjectRecord>(isMatch, ["words"], args, context);
-  return readPage(list, { ...sliceRequest(args, context), find }, toNode, context);
+  const scan = isMatch && scanFor<ProjectRecord>(isMatch, ["words"], args, context);
+  return readConnection(list, args, toNode, context, scan);
 }
 
 const projectAddress = (name: string | null | undefined) =>
@@ -63,18 +71,15 @@ const projectAddress = (name: string | null | undefined) =>
 type OfUser<Row> = Get<{ readonly owner: string }, Page<Row>>;
 
 /** A kind whose records can be bookmarked and archived. */
-interface BookmarkableKind<Row extends object = object> {
+interface BookmarkableKind {
   readonly many: string;
-  readonly bookmarked: OfUser<Bookmark<Row>>;
-  readonly archived: OfUser<Row>;
-  toNode(row: Row): Resource;
+  readonly bookmarked: OfUser<Bookmark<object>>;
+  readonly archived: OfUser<object>;
+  /** Must be called only with rows of these two lists. */
+  toNode(row: object): Resource;
 }
 
-const projects: BookmarkableKind<ProjectRecord> = {
-  ...project.optional,
-  many: project.records,
-  toNode: (row) => toResource(Project.kind, projectAddress(row.unique_name), row),
-};
+const projectOf = (row: ProjectRecord) => toResource(Project.kind, projectAddress(row.unique_name), row);
 
 /** The kinds with bookmarks and archives, by their names in the enum `BookmarkableKind`. */
 const BOOKMARKABLE = new Map<string, BookmarkableKind>([
@@ -83,10 +88,9 @@ const BOOKMARKABLE = new Map<string, BookmarkableKind>([
     const { many, optional: { bookmarked, archived } = {} } = kind.run;
     const toNode = (row: RunnableRecord) =>
       toResource(kind, { ...projectAddress(row.project), id: `${row.id}` }, row);
-    // Safe: `toNode` receives only rows from the lists of its own kind.
-    return bookmarked && archived ? [[name, { many, bookmarked, archived, toNode } as BookmarkableKind]] : [];
+    return bookmarked && archived ? [[name, { many, bookmarked, archived, toNode }]] : [];
   }),
-  ["PROJECT", projects as BookmarkableKind],
+  ["PROJECT", { ...project.optional, many: project.records, toNode: projectOf }],
 ]);
 
 const BookmarkableKindEnum = enumType(
@@ -103,8 +107,8 @@ const bookmarkableArgs = {
 };
 
 /**
- * Throws `GatewayError` unless the caller may see the bookmarks of a user. Otherwise an empty list would only mean that the caller may not
- * see them.
+ * Rejects with `FORBIDDEN` unless the caller may see the bookmarks of a user, for whom the service has returned an empty list. To other
+ * callers, it returns an empty list in any case.
  */
 async function requireVisible(username: string, session: Session): Promise<void> {
   if (session.knownViewer() === username) return;
@@ -125,9 +129,9 @@ const listOfUser = (list: "bookmarked" | "archived", records: string) => ({
     ) => {
       const bookmarkable = BOOKMARKABLE.get(kind);
       if (!bookmarkable) throw new TypeError(`expected a kind that is bookmarkable, got ${kind}`);
-      // Some servers show superusers the bookmarks of other users, but `bookmarked` is about the caller.
+      // `bookmarked` is about the caller. Some servers show superusers the bookmarks of other users.
       const bookmark = loaded.is_viewer ? { bookmarked: true } : {};
-      // Safe: the rows belong to the list.
+      // Safe: the rows come from the list of this kind.
       const toNode = (row: object): Resource | null => {
         if (list === "archived") return bookmarkable.toNode(row);
         const { content_object: record } = row as Bookmark<object>;
@@ -143,13 +147,33 @@ const listOfUser = (list: "bookmarked" | "archived", records: string) => ({
       if (list === "bookmarked" && isEmpty && !loaded.is_viewer)
         await requireVisible(address.username, context.session);
       const nodes = page.items.map(toNode);
-      // A bookmark may refer to no record.
+      // The record of a bookmark may be null.
       const items = nodes.flatMap((node, index) => (node ? [{ node, index }] : []));
       const cursorAt = (index: number) => page.cursorAt(items[index]?.index ?? index);
       return connect({ ...page, items, cursorAt }, ({ node }) => node);
     },
   ),
 });
+
+/**
+ * Resolves with whether a user exists; null if that is not known. On known servers, the list of projects is empty both for a user who does
+ * not exist and for a user whose projects are all private.
+ */
+async function existsAs(
+  { address: { username }, loaded }: typeof User.$inferType,
+  _args: object,
+  { session }: Context,
+): Promise<boolean | null> {
+  const { list: endpoint } = project.optional;
+  if (loaded.is_viewer || session.knownViewer() === username) return true;
+  if (session.server.override(endpoint)) {
+    const list = { endpoint, address: { owner: username }, sortedBy: NO_ORDER };
+    const step = await readStep(session, list, START, 1).catch(nullIfNotFound);
+    if (!step) return false;
+    if (step.rest.length > 0) return true;
+  }
+  return (await readViewer(session)).username === username || null;
+}
 
 /** Source: service document, "Current user". */
 resourceType(
@@ -184,7 +208,7 @@ root.query("viewer", {
   resolve: (_, _args, { session }) => {
     const username = session.knownViewer();
     if (username === null) return viewerOf(session);
-    // Reads that use the cached name start in parallel with the read that verifies the name.
+    // With the cached name, the reads of the selection start in parallel with the read that verifies the name.
     return requireVerification(toResource(viewer, { username }, { username, is_viewer: true }));
   },
 });
@@ -250,13 +274,13 @@ const UserPayload = payloadOf(User);
 root.mutation("login", {
   type: LoginPayload,
   description: "Exchanges user name and password for a token, which later requests send.",
-  args: { input: arg.field({ type: LoginInput, required: true, description: "Credentials." }) },
+  args: inputArg(LoginInput, "Credentials."),
   // Prevents one request from guessing many passwords with aliases.
   extensions: { maxPerOperation: 1 } satisfies FieldExtensions,
   resolve: (_, { input }, { session }) => session.send(user.login, {}, input),
 });
 
-/** Adds a mutation of a user. `known` has the values of the user's record that follow from the command. */
+/** Adds a mutation of a user. `known` has the record values that follow from the command. */
 const administer = (
   name: string,
   endpoint: Command<UserAddress, undefined>,
@@ -265,7 +289,7 @@ const administer = (
   type: typeof UserPayload | typeof DeletePayload = UserPayload,
 ) =>
   root.mutation(name, {
-    // Safe: each payload is created from a resource.
+    // Safe: both payload types accept a user.
     type: type as typeof UserPayload,
     description,
     args: { username: arg.string({ required: true, description: "Login name." }) },

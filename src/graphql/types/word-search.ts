@@ -6,26 +6,26 @@ import type { FoldedRows, IsMatch } from "./scan.ts";
 
 const MAX_WORDS_LENGTH = 200;
 
-/** Matches more than 30 consecutive combining marks. The excess is removed, because normalization sorts marks in quadratic time (UAX #15). */
+/** Matches more than 30 consecutive combining marks. Only 30 are kept, because normalization sorts marks in quadratic time (UAX #15). */
 const EXCESS_MARKS = /(\p{M}{30})\p{M}+/gu;
 
-/** Maximum characters of a string that are searched. */
+/** Number of characters of a string that are searched. */
 const MAX_TEXT = 20_000;
 
 /**
- * Number of characters that are normalized at once. `MAX_FOLDED`: maximum characters of the result, because normalization can expand a
- * character to eighteen.
+ * Number of characters that are normalized at once, and the maximum length of the result: normalization can turn one character into
+ * eighteen.
  */
 const NORMALIZED_LENGTH = 1_000;
 const MAX_FOLDED = 3 * MAX_TEXT;
 
-/** Folds a string, so that equivalent letters are equal in a search. */
+/** Normalizes a string to lower case and NFKC, so that a search finds equivalent letters. */
 function fold(text: string): string {
   const rest = text.slice(0, MAX_TEXT).replace(EXCESS_MARKS, "$1");
   let folded = "";
   for (let from = 0; from < rest.length && folded.length < MAX_FOLDED;) {
     let to = from + NORMALIZED_LENGTH;
-    // A letter must not be separated from its marks.
+    // A letter must be normalized together with its marks.
     while (to < rest.length && /^[\p{M}\p{Cs}]/u.test(rest.slice(to, to + 2))) to++;
     folded += rest.slice(from, to).normalize("NFKC").toLowerCase();
     from = to;
@@ -35,7 +35,10 @@ function fold(text: string): string {
 
 export const WORDS_DESCRIPTION = `Words, in any case, that all occur in name, description or tags (of each the first ${MAX_TEXT} characters). Found by a scan: see \`ListScan\`.`;
 
-/** Returns a test whether name, description and tags of a row contain all words; null without words. Throws `InputError`. */
+/**
+ * Returns a test that passes if the name, description or tags of a row contain each of the words; null without `text`. Throws `InputError`
+ * for a text that is too long or has no word.
+ */
 export function wordsTest(text: string | null | undefined, argument: string): IsMatch | null {
   if (text == null) return null;
   if (text.length > MAX_WORDS_LENGTH)
@@ -52,7 +55,7 @@ export function wordsTest(text: string | null | undefined, argument: string): Is
   };
 }
 
-/** Minimum total length of a row's strings to be cached, in characters. Folding shorter strings again is cheaper than caching them. */
+/** Minimum total length at which the folded strings of a row are cached, in characters. Folding shorter strings again is cheaper. */
 const MIN_KEPT = 1_000;
 
 function* foldedTextsOf(row: object, folded?: FoldedRows): Steps<readonly string[]> {
@@ -69,12 +72,12 @@ function* foldedTextsOf(row: object, folded?: FoldedRows): Steps<readonly string
   }
   if (characters < MIN_KEPT) return texts;
   folded?.set(row, texts);
-  // A character takes at most two bytes, the memory that a charged byte represents.
+  // A character takes at most two bytes of heap, as much as a charged byte stands for.
   yield folded && characters;
   return texts;
 }
 
-/** The tags as one string, up to the searched length. A separator prevents matches across two tags. */
+/** Joins tags up to the searched length. The separator prevents a match across two tags. */
 function joined(tags: unknown): string {
   let text = "";
   for (const tag of Array.isArray(tags) ? tags : []) {
