@@ -98,8 +98,13 @@ describe("metrics of a group's experiments", () => {
     expect(await ask(series)).toEqual({ data: wholeSeries });
     expect(calls()).toEqual(["experiments/1/metrics", "experiments/2/metrics", "experiments?group=5"]);
     const cut = { count: 4, next: null, results: [{ id: 1, experiment: 1, values: { loss: 1 } }] };
-    const ofNobody = { count: 1, next: null, results: [{ id: 1, values: { loss: 1 } }] };
-    for (const json of [cut, { ...cut, count: null, next: "http://service/?page=2" }, ofNobody])
+    const ofNobody = { id: 1, values: { loss: 1 } };
+    const withoutExperiment = [[ofNobody], [...cut.results, ofNobody]].map((results) => ({
+      count: results.length,
+      next: null,
+      results,
+    }));
+    for (const json of [cut, { ...cut, count: null, next: "http://service/?page=2" }, ...withoutExperiment])
       expect(await (await startGroup({ json })).ask(series)).toEqual({ data: wholeSeries });
   });
 

@@ -9,12 +9,15 @@ import { globalId } from "../support/ids.ts";
 const RECORD = { id: 3, name: "mnist", uuid: "u-1", last_status: "running" };
 
 /** Starts a service whose records, if any, are all `record`. */
-async function start(record: object | null = RECORD) {
+async function start(record: object | null = RECORD, env: Record<string, string> = {}) {
   const service = await startFake(({ method }) => {
     if (method !== "GET") return { text: "" };
     return record ? { json: record } : undefined;
   });
-  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const { ask } = await startGateway({
+    upstream: service,
+    env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...env },
+  });
   return { ask, sent: service.inOrder };
 }
 
@@ -80,7 +83,7 @@ describe.each(COMMANDS)("$call", ({ call, shown, result, read, sent: command, na
   });
 
   test("rereads the record although another operation has just read it", async () => {
-    const { ask, sent } = await start();
+    const { ask, sent } = await start(RECORD, { CACHE_TTL_MS: "3600000" });
     await ask(`{ project(id: "ada.mnist") { uuid } job(id: "${JOB}") { uuid } }`);
     const before = sent().length;
     await ask(mutation(`"u-1"`));

@@ -86,6 +86,14 @@ test("the error of a misspelt metric suggests ten existing names", async () => {
   ]);
 });
 
+test("a page behind the end of a list ordered by a metric is empty", async () => {
+  const { ask } = await startRows([{ id: 1, last_metric: { loss: 1 } }]);
+  const list = `experiments(first: 2, offset: 5, order: { by: { metric: "loss" } }) { nodes { internalId } totalCount }`;
+  expect(await ask(inProject(list))).toEqual({
+    data: { project: { experiments: { nodes: [], totalCount: 1 } } },
+  });
+});
+
 test("a list without experiments is empty when ordered by any metric", async () => {
   const { ask } = await startRows([]);
   expect(await ask(inProject(`experiments(order: { by: { metric: "lss" } }) { totalCount }`))).toEqual({

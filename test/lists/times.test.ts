@@ -30,6 +30,8 @@ test.each([
     "started_at:>=2026-03-01,started_at:<2026-03-02",
     [2, 3, 5],
   ],
+  [zoned("UTC"), { from: "2026-03-01T00:00:00.5Z" }, "started_at:>=2026-03-01", [1, 2, 3, 5]],
+  [zoned("UTC"), { before: "2026-03-02T00:00:00.001Z" }, "started_at:<2026-03-03", [1, 2, 3, 5]],
   [zoned("Asia/Tokyo"), { from: "2026-03-01T16:00Z" }, "started_at:>=2026-03-02", [5]],
   [zoned("Asia/Tokyo"), { before: "2026-03-01T16:00Z" }, "started_at:<2026-03-03", [1, 2, 3]],
   ["polyaxon-0.4", { from: "1970-01-01T01:00:00Z" }, null, [1, 2, 3, 5]],

@@ -48,6 +48,19 @@ test("since 0.5, `params` are declarations, and YAML or JSON `content` is config
   );
 });
 
+test("`declarations` take precedence over `params`", async () => {
+  const { ask } = await startBefore({
+    "alice/mnist/experiments/1/": {
+      ...recordedAs("experiment detail 1"),
+      declarations: { lr: 1 },
+      params: {},
+    },
+  });
+  expect(await ask(`{ experiment(id: "alice.mnist.1") { parameters { name value } } }`)).toEqual({
+    data: { experiment: { parameters: [{ name: "lr", value: 1 }] } },
+  });
+});
+
 test("configuration content is not repeated in a process warning", async () => {
   const warned: string[] = [];
   const listen = ({ message }: Error) => void warned.push(message);

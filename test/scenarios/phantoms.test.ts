@@ -19,6 +19,19 @@ test.each([
   expect(calls()).toEqual(requests);
 });
 
+test("reads a group whose lists are empty or fail", async () => {
+  const service = await startFake(({ path }) => {
+    if (path.includes("/statuses")) return { json: { detail: "No." }, status: 403 };
+    return path.includes("?group=7") ? { json: { count: 0, next: null, results: [] } } : NOT_FOUND;
+  });
+  const { ask } = await startGateway({ upstream: service, env: RELEASE_04 });
+  const lists = "statuses { totalCount } experiments { totalCount }";
+  expect(outcomeOf(await ask(`{ group(id: "ada.mnist.7") { ${lists} } }`))).toMatchObject({
+    data: { group: null },
+    errors: [{ at: "group", code: "NOT_FOUND" }],
+  });
+});
+
 const EXISTS = (username: string) => `{ user(username: "${username}") { exists } }`;
 
 const ROWS: Readonly<Record<string, object>> = {
