@@ -5,7 +5,7 @@ import { statusOf, WEB_SOCKET } from "../http/raw-socket.ts";
 import { AT_ONCE, startFixture, type Who } from "../support/admission-fixture.ts";
 import { ENTER, openSocket } from "../support/admission.ts";
 import { globalId } from "../support/ids.ts";
-import { LONG_TIMEOUT } from "../support/long-timeout.ts";
+import { LONG_TIMEOUT, NO_DEADLINES } from "../support/long-timeout.ts";
 import { DEFAULTS } from "../support/test-settings.ts";
 
 const many = <Value>(count: number, valueOf: (index: number) => Value): Value[] =>
@@ -36,7 +36,9 @@ test("a WebSocket with the last permit signs in, even after failed handshakes", 
 });
 
 test("one token opens 120 event streams at once although MAX_OPERATIONS_PER_TOKEN is 1", async () => {
-  const fixture = await startFixture({ env: { ...DEFAULTS, MAX_OPERATIONS_PER_TOKEN: "1" } });
+  const fixture = await startFixture({
+    env: { ...DEFAULTS, ...NO_DEADLINES, MAX_OPERATIONS_PER_TOKEN: "1" },
+  });
   await fixture.accept("ada");
   const fields = many(90, (index) => `f${index}: name`).join(" ");
   // All documents differ, so each must be parsed in the caller's share of time.
@@ -62,7 +64,7 @@ test.each([
   ["behind different client addresses", "1"],
   ["that share the proxy's address", ""],
 ])("200 unverified sign-ins block neither 40 others %s nor a signed-in caller", async (_, trusted) => {
-  const fixture = await startFixture({ env: { ...DEFAULTS, TRUSTED_PROXIES: trusted } });
+  const fixture = await startFixture({ env: { ...DEFAULTS, ...NO_DEADLINES, TRUSTED_PROXIES: trusted } });
   await fixture.accept("ada");
   const unverifiedCaller = many(200, () => ({ token: null, forwarded: "10.0.0.1" }));
   const others = many(40, (index) => ({ token: null, forwarded: `10.0.1.${index}` }));
