@@ -47,7 +47,7 @@ const ANSWERS: readonly (readonly [path: RegExp, answer: Answer])[] = [
   [/\/experiments\b/, (shape) => page(indexes(shape.rows).map((row) => experiment(shape, row)))],
 ];
 
-/** Maximum size of a response in bytes. The gateway rejects larger ones. */
+/** Maximum size of a response in bytes: below `MAX_JSON_BYTES`, above which the gateway rejects responses. */
 const MAX_BYTES = 9_000_000;
 
 /** Returns the response to a path, with fewer values if it would be too large. Returns null for an unknown path. */

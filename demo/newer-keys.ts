@@ -35,7 +35,7 @@ export function runEnvOf({ config, statuses }: Experiment) {
   };
 }
 
-/** The record of a code reference. Its values are empty strings for an experiment without code. */
+/** The record of a code reference. For an experiment without code, its strings are empty. */
 export function codeReferenceRecord(code: Code | null) {
   return code
     ? {

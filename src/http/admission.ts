@@ -199,7 +199,7 @@ export class Permit {
     return this.caller.verification !== "verified" && !(this.#isPaused && areAllTaken);
   }
 
-  /** Releases the permit and ends its holder. */
+  /** Releases the permit and ends what held it: an operation, a WebSocket, or a request whose body is still arriving. */
   preempt(): void {
     const preemption = this.#preemption;
     this.release();

@@ -181,7 +181,7 @@ export function createTelemetry({ log, load, now, deadlines, coordinatesOf }: Se
       log.debug({ requestId, method, route, outcome, ms: Math.round(ms) }, "upstream request");
     },
     sharedRead: (from: "in flight" | "kept" | "stale"): void => sharedReads.inc({ from }),
-    /** Reports an operation with the HTTP status of its result, null by WebSocket. */
+    /** Reports an operation and the HTTP status of its result. The status is null for an operation over a WebSocket. */
     operation: (request: Reported, details: OperationDetails, status: number | null): void => {
       const { began, upstreamRequests: sent, caller } = request.scope;
       const { type, name, hash, codes, failed } = details;

@@ -28,7 +28,7 @@ reportMissingBrowser("the tests of the menus of the GraphiQL page");
 
 const open = shareGraphiql();
 
-/** The violations that axe finds in the current page, by all rules or only by those about colours. */
+/** The violations that axe finds in the current page, by all rules or only by the rule about colour contrast. */
 async function issuesOf(page: Page, isOfColours = false) {
   await page.evaluate(axe.source);
   const rules = isOfColours ? `document, { runOnly: ["color-contrast"] }` : "";

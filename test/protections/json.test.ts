@@ -6,10 +6,10 @@ import { jsonText } from "../support/one-read.ts";
 import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
 import { startFake } from "../support/fake.ts";
 
-/** Lists in lists. */
+/** JSON text: arrays nested `levels` deep, with `inner` inside the innermost array. */
 const nested = (levels: number, inner = ""): string => "[".repeat(levels) + inner + "]".repeat(levels);
 
-/** Returns a function that counts how often the values of an object were listed since the call, as code does that iterates over them. */
+/** Returns a function that counts the calls of `Object.keys`, `values` and `entries` since `watchWalks` was called. */
 function watchWalks(): () => number {
   let walks = 0;
   for (const name of ["keys", "values", "entries"] as const) {

@@ -89,7 +89,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
   const beginnings = Object.entries(BEGINNINGS).flatMap(([tool, text]) => (tools.has(tool) ? text : []));
   const options = { capabilities, instructions: INSTRUCTIONS + beginnings.join("") };
 
-  /** Opens the MCP server that answers one message. `execute` runs the operations of its caller. */
+  /** Opens the MCP server that answers one message. `execute` runs operations for the caller that sent the message. */
   const openServer = (execute: RunOperation): Server => {
     const server = new Server({ name: "rungraph", version }, options);
     server.setRequestHandler("tools/list", () => ({
@@ -129,7 +129,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     const { requestId, caller } = scope;
     const { req: request } = response;
     const execute: RunOperation = async (params, type, document) => {
-      // Arguments that are strings of JSON have been parsed, which uses additional memory.
+      // Strings of JSON in the arguments have been parsed by now. The parsed values need additional memory.
       dependencies.memoryBudget.charge(scope, estimateHeapBytes([params, type]));
       const operation = openOperation(dependencies, request, scope);
       const result = await operation.run(() => executeOperation(operation, params, type));

@@ -210,7 +210,7 @@ const MAX_TOOL_NAME_LENGTH = 64;
 const isForPeople = (node: OperationDefinitionNode): boolean =>
   node.name?.value === "TwoExperiments" || (node.operation === "mutation" && rootFieldsOf(node).length > 1);
 
-/** Whether `login` is selected, at the root or in a fragment. No other type has a field of this name. */
+/** Whether `login` is selected, at the root or in a fragment. Only `Mutation` has a field of this name. */
 function signsIn(document: DocumentNode): boolean {
   let found = false;
   visit(document, {

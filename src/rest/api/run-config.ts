@@ -253,7 +253,7 @@ function resolve(root: unknown, content: string): unknown {
     return value;
   };
 
-  /** Own keys take precedence over merged keys. The first object of a merged list takes precedence, and so does the last merge key. */
+  /** Own keys override merged keys. Among merged keys, the last `<<` wins, and within the list of one `<<`, the first object wins. */
   const objectOf = (map: Yaml.YAMLMap): ByName => {
     const own: [string, unknown][] = [];
     const merged: [string, unknown][] = [];

@@ -47,7 +47,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
   let halfEnd = Number.NEGATIVE_INFINITY;
   /** When the next probe may begin; null while the circuit is closed. */
   let probeAt: number | null = null;
-  /** Resolves with the pending probe; null if there is none. */
+  /** Resolves when the pending probe ends; null if none is pending. */
   let probing: Promise<void> | null = null;
   /** Whether only a few callers have failed. A probe then decides before calls of others are rejected. */
   let isSuspected = false;

@@ -93,8 +93,8 @@ export class BatchLoader {
   }
 
   /**
-   * Loads a response. Equal loads share one response. Rejects with `InputError` if a path parameter is invalid, and with `GatewayError`
-   * without a token or if the server does not offer the endpoint. Nothing is sent in these cases.
+   * Loads a response. Equal loads share one response. Rejects with `InputError` if a path parameter is invalid, and with `GatewayError` if
+   * the caller has no token or the server does not offer the endpoint. Nothing is sent in these cases.
    */
   load<At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> {
     try {

@@ -128,7 +128,7 @@ function idsIn(query: URLSearchParams, { ids }: Profile["filters"]): readonly nu
 /** The keys that the record of a cluster has for each node. The other keys need a request for each node. */
 const NODE_SUMMARY = { hostname: null, role: null, memory: null, cpu: null, n_gpus: null };
 
-/** Keys without made-up values, such as names and metrics. Made-up names would not match the names in the operation. */
+/** The known keys, all undefined. Metrics stay undefined, because made-up metric names would not match the names in the operation. */
 const UNKNOWN = Object.fromEntries([...KNOWN_KEYS].map((key) => [key, undefined]));
 
 /** The infix in the names of runs (`jobs` in `ada.mnist.jobs.3`), by the collection in the path. */

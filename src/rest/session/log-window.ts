@@ -82,7 +82,7 @@ class OpenLog {
       if (buffer.length === maxLength) break;
     }
     const bytes = buffer.bytes();
-    // If the window is smaller than its first character, it still contains that character, so that reading makes progress.
+    // A first character that is longer than the window is included whole, so that reading makes progress.
     const end = wholeCharacters(bytes, this.#maxBytes) || wholeCharacters(bytes, lengthFrom(bytes[0]));
     const startByte = this.#position;
     const isRestarted = this.#isRestarted;
