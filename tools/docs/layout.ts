@@ -23,7 +23,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: ["errors.ts", "util"],
   },
   "package-info.ts": {
-    contains: "installation path, version, and the flags of Node.js to run with",
+    contains: "installation path, version, and the flags with which Node.js runs",
     imports: [],
   },
   "engine/field-extensions.ts": {

@@ -8,7 +8,7 @@ import type { Session } from "./session.ts";
 
 export interface MergedPart<At, Item> {
   readonly list: List<At, Item>;
-  /** Finds the rows that match conditions by which the service cannot filter; null without a scan. */
+  /** Finds the rows that match conditions by which the service cannot filter; null if there are no such conditions. */
   readonly find: ScanRequest<Item>["find"] | null;
 }
 
