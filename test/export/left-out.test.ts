@@ -5,7 +5,9 @@ import { withDeadline } from "../support/long-timeout.ts";
 
 /* Runs that cannot be read. One of them does not end an export of many runs. */
 
-const RUNS = [1, 2, 3, 4, 5].map((id) => row(id, { started_at: null }));
+const runs = (count: number) =>
+  Array.from({ length: count }, (_, index) => row(index + 1, { started_at: null }));
+const RUNS = runs(5);
 
 const recordings = (count: number) =>
   Array.from({ length: count }, (_, index) => ({
@@ -24,10 +26,11 @@ const measuredIn = ({ path }: Seen): number | null => {
 const startMeasured = (
   reported: Readonly<Record<number, (seen: Seen) => FakeResponse>>,
   env: Record<string, string> = {},
+  rows: readonly object[] = RUNS,
 ) =>
   startExports((seen) => {
     const id = measuredIn(seen);
-    if (id === null) return pageOf(RUNS, seen);
+    if (id === null) return pageOf(rows, seen);
     return reported[id]?.(seen) ?? pageOf(recordings(1), seen);
   }, env);
 
@@ -122,6 +125,16 @@ describe("an export of metrics", () => {
     const { get } = await startMeasured(all, { UPSTREAM_RETRIES: "0" });
     const body = get(`${PROJECT}/metrics.csv`).then((response) => response.text());
     await expect(body).rejects.toThrow(BROKEN);
+  });
+
+  test("continues after five unavailable runs with others in between", async () => {
+    const reported = Object.fromEntries([1, 3, 5, 7, 9].map((id) => [id, failing(503)]));
+    const { get } = await startMeasured(reported, { UPSTREAM_RETRIES: "0" }, runs(10));
+    const lines = (await (await get(`${PROJECT}/metrics.csv${query({ columns: "error" })}`)).text()).split(
+      "\r\n",
+    );
+    expect(lines.filter((line) => line.startsWith("UPSTREAM_UNAVAILABLE"))).toHaveLength(5);
+    expect(lines).toHaveLength(12);
   });
 
   test("pages through metrics too large for one response, holding one page", async () => {
