@@ -178,7 +178,7 @@ export class FairQueue<Item extends Prioritized> {
     });
     const [item] = this.#items.splice(best, 1);
     if (!item) throw new TypeError("an empty queue has no next item");
-    // A queue that is still ready goes behind its siblings.
+    // A queue that is still ready is moved behind its siblings.
     this.#change(-1, 1);
     return item;
   }

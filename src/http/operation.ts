@@ -12,7 +12,7 @@ import { OperationContext } from "./operation-context.ts";
 
 export interface OpenedOperation extends ExecutionArgs {
   readonly run: <Answer>(act: () => Answer) => Answer;
-  /** Reports the operation with the HTTP status of its result, null by WebSocket, and ends its scope. */
+  /** Reports the operation with the HTTP status of its result (null over a WebSocket), and ends its scope. */
   readonly end: (status: number | null) => void;
 }
 

@@ -8,7 +8,7 @@ import COMMANDS from "./experiment-commands.json" with { type: "json" };
 
 /*
  * The service finds an experiment by its own number, and ignores the number of the group. A wrong number of the group would send a command
- * to another run than intended, so a run with such a name is read first.
+ * to a run that was not meant, so a run with such a name is read first.
  */
 
 async function start() {

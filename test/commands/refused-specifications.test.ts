@@ -57,7 +57,7 @@ const TEXTS: readonly (readonly [kind: string, text: string, issue: string])[] =
   [
     "experiment",
     `${RUN}\nx: [&a 1, &a 2]`,
-    "expected YAML that the server can read, got an anchor that is not unique, or with other characters than letters, digits, - and _ at line 3, column 14",
+    "expected YAML that the server can read, got an anchor that is not unique, or with characters other than letters, digits, - and _ at line 3, column 14",
   ],
   [
     "experiment",

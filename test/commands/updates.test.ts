@@ -102,7 +102,7 @@ describe("an update", () => {
   );
 });
 
-const UNREADABLE = "The service's answer cannot be used: tags is missing or of another type than documented.";
+const UNREADABLE = "The service's answer cannot be used: tags is missing or not of the documented type.";
 
 describe("adding and removing labels", () => {
   test.each([

@@ -30,7 +30,7 @@ const codesOf = ({ errors = [] }: Answer<unknown>) =>
 
 const unusable = (place: string) => [
   "UPSTREAM_BAD_RESPONSE",
-  `The service's answer cannot be used: ${place} is missing or of another type than documented.`,
+  `The service's answer cannot be used: ${place} is missing or not of the documented type.`,
 ];
 
 describe("any number of values of a wrong type", () => {

@@ -80,7 +80,7 @@ function sizesFor(total: number, untested: number, small: readonly number[]): nu
   return sizes;
 }
 
-/** Lists with a tie around row 1,000, and with a tie that ends behind the last page that is read at once. */
+/** Lists with a tie around row 1,000, and with a tie that ends after the last page that is read at once. */
 const EXAMPLES: [number, number[], number[]][] = [
   [989, [11, 14, 3], [7]],
   [0, [7, 14], [19, 1]],

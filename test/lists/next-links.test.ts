@@ -103,8 +103,7 @@ test("reads all hundred pages of a list, within the operation's request budget",
 });
 
 describe("an upstream page", () => {
-  const noPage =
-    "The service's answer cannot be used: results is missing or of another type than documented.";
+  const noPage = "The service's answer cannot be used: results is missing or not of the documented type.";
 
   test.each([
     ["without results", { count: 1 }, noPage],

@@ -72,7 +72,7 @@ function notAnId(argument: string, id: string, expected: readonly Kind[]): Input
 
 /**
  * Returns the number of a record from its global id. The record belongs to a resource and has no endpoint, such as a `MetricRecord`.
- * Returns null for any other string. Throws `InputError` if the record belongs to another resource than `parent`.
+ * Returns null for any other string. Throws `InputError` if the record belongs to a resource other than `parent`.
  */
 export function recordIdIn(typeName: string, id: string, parent: Resource): number | null {
   const text = decoded(id);

@@ -70,7 +70,7 @@ async function withTags<Given extends Change>(
   const added = new Set(addTags);
   const removed = new Set(removeTags);
   for (const tag of added)
-    if (removed.has(tag)) throw new InputError("input.removeTags: expected other tags than in `addTags`");
+    if (removed.has(tag)) throw new InputError("input.removeTags: expected tags that are not in `addTags`");
   // Called before the record is read: throws if the server does not accept tags.
   session.server.bodyOf("update", { tags: [] });
   // Shared responses of other operations may be older than the last change.

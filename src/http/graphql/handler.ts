@@ -19,7 +19,7 @@ interface TransportCapabilities {
   readonly takesEvents: boolean;
   /** The format of incremental results; null if the transport takes only whole results. */
   readonly payloads: { readonly isOlder: boolean } | null;
-  /** HTTP status of messages, null by WebSocket. */
+  /** HTTP status of messages; null for an operation over a WebSocket. */
   readonly status: number | null;
 }
 

@@ -35,7 +35,7 @@ import {
 export type ToolType = "query" | "mutation";
 
 /**
- * Executes an operation of the caller. Operations of another type than `type` are rejected. With the `document` of the tool, errors name the
+ * Executes an operation of the caller. Rejects operations whose type is not `type`. If `document` is that of the tool, errors name the
  * arguments of the tool.
  */
 export type RunOperation = (

@@ -328,7 +328,7 @@ export const unusable = (path: string) =>
     "UPSTREAM_BAD_RESPONSE",
     path === ""
       ? "Expected a JSON object from the service, got something else."
-      : `The service's answer cannot be used: ${path} is missing or of another type than documented.`,
+      : `The service's answer cannot be used: ${path} is missing or not of the documented type.`,
   );
 
 /** A response that was read. `mismatches` has the paths of values that were replaced with null, such as `results.3.started_at`. */

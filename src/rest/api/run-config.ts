@@ -134,7 +134,7 @@ function unsupportedIn(root: unknown, content: string, tabAt: number | null): st
         return report(`a key of more than ${MAX_KEY_LENGTH} characters`, node);
       if (anchor !== undefined && (anchors.has(anchor) || !ANCHOR.test(anchor)))
         return report(
-          "an anchor that is not unique, or with other characters than letters, digits, - and _",
+          "an anchor that is not unique, or with characters other than letters, digits, - and _",
           node,
         );
       if (anchor !== undefined) anchors.add(anchor);
@@ -298,8 +298,8 @@ const TABS_ALLOWED = /^[#"']/;
 const MARKERS = new Set(["\u0002", "\u0018", "\u001f"]);
 
 /**
- * Tokenizes YAML in steps; throws on the first error. The library's `parse` recurses to any depth, which can crash the process. `tabAt` is the
- * offset of the first tab where PyYAML accepts none.
+ * Tokenizes YAML in steps; throws on the first error. The library's `parse` recurses to any depth, which can crash the process. `tabAt` is
+ * the offset of the first tab where PyYAML accepts none.
  */
 function* tokensOf(
   content: string,

@@ -229,7 +229,7 @@ interface Block {
 /**
  * The blocks from which a page can be read, in the order in which they are tried. The first block that contains the ties of the page
  * completely is used. A short tie may extend past an end of each block of a fixed size. The last block therefore has equally many rows
- * before and behind the page, and only the first rows of the page if the server's pages are short.
+ * before and after the page, and only the first rows of the page if the server's pages are short.
  */
 function blocksOf(page: Omit<Block, "end">, sizes: readonly number[], maxSize: number): readonly Block[] {
   const { start: offset, count } = page;
