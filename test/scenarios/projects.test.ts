@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { codesOf, failure, outcomeOf } from "../support/errors.ts";
+import { startFake } from "../support/fake.ts";
+import { RELEASE_04, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { startProfile } from "../support/profiles.ts";
 import REFUSED from "./refused-projects.json" with { type: "json" };
@@ -64,6 +66,16 @@ describe("a project", () => {
       "NOT_FOUND",
     ]);
     expect(calls()).toEqual(["GET ada/digits", "GET ada/mnist", "GET ada/mnist"]);
+  });
+});
+
+test("a new project without a unique name may have been created", async () => {
+  const service = await startFake(() => ({ status: 201, json: { name: "mnist" } }));
+  const { ask } = await startGateway({ upstream: service, env: RELEASE_04 });
+  const answer = await ask(`mutation { createProject(input: { name: "mnist" }) { project { name } } }`);
+  expect(answer).toMatchObject({
+    data: { createProject: null },
+    errors: [{ extensions: { code: "UPSTREAM_BAD_RESPONSE", outcome: "unknown" } }],
   });
 });
 

@@ -113,7 +113,7 @@ root.mutation("createProject", {
     const given = Object.entries(values).filter(([, value]) => value !== null);
     const body = { ...Object.fromEntries(given), ...visibility(isPublic) };
     const record = await session.send(create, {}, body);
-    const { address } = resolveReference(Project.kind, record.unique_name ?? "");
+    const { address } = resolveReference(Project.kind, record.unique_name);
     return toResource(Project.kind, address, record);
   },
 });

@@ -281,7 +281,7 @@ export const project = {
     create: optional(
       "createProject",
       "PROJECT_COMMANDS",
-      post("projects", records.Project, json<Revision>()),
+      post("projects", records.CreatedProject, json<Revision>()),
     ),
     delete: optional("deleteProject", "PROJECT_COMMANDS", del(P, Nothing)),
   },

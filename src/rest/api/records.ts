@@ -287,6 +287,8 @@ export const Statuses = pageOf(recordOf(StatusKeys));
 export const Build = json(readBuild);
 export const Group = json(readGroup);
 export const Project = json(readProject);
+/** The record of a new project. Only the unique name contains its owner. */
+export const CreatedProject = json(recordOf({ ...ProjectKeys, unique_name: requiredText }));
 export const CodeReference = json(recordOf(CodeReferenceKeys));
 export const User = json(recordOf(UserKeys));
 export const OutputFolder = json(recordOf(OutputFolderKeys));
