@@ -60,7 +60,7 @@ export function afterPendingIo(task: Task): void {
   });
 }
 
-/** Something that a caller's turn serves. */
+/** An item of a caller's fair queue. `serveNext` starts its next task. */
 interface Served {
   readonly priority: number;
   serveNext(): void;
@@ -117,27 +117,27 @@ export class Scheduler {
   };
 
   /**
-   * Resolves in a turn of the caller that ends its time slice, so that work which then follows in microtasks has its own tick. The caller
-   * is charged for the time until the next tick. If the request ends before its turn, resolves at once.
+   * Resolves when the scheduler serves the caller, and ends the time slice, so that work that follows in microtasks has its own tick. The
+   * caller is charged for the time until the next tick. Resolves at once if the request ends while it waits.
    */
   readonly ownTick = (scope: RequestScope): Promise<void> =>
     new Promise((resolve) => {
       const queue = this.callerQueueOf(scope.caller);
-      const leave = (): void => {
-        queue.remove(turn);
+      const cancel = (): void => {
+        queue.remove(entry);
         resolve();
       };
       const serveNext = (): void => {
-        scope.offEnd(leave);
+        scope.offEnd(cancel);
         queue.release();
         endSlice();
         const begun = performance.now();
         resolve();
         setImmediate(() => queue.charge(performance.now() - begun));
       };
-      const turn = { priority: 1, serveNext };
-      queue.enqueue(turn);
-      scope.onEnd(leave);
+      const entry = { priority: 1, serveNext };
+      queue.enqueue(entry);
+      scope.onEnd(cancel);
     });
 
   queueOf(caller: Caller): TaskQueue {

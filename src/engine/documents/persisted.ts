@@ -80,7 +80,7 @@ export function persistedDocuments(maxBytes: number): DocumentStore {
       const got = version === 1 || id == null ? "" : JSON.stringify(version ?? null).slice(0, 20);
       if (got) throw rejection(`Expected persistedQuery of version 1, got ${got}.`, "BAD_REQUEST");
       if (documentId != null)
-        throw notFound("Expected the text of the document: this gateway knows none by `documentId`.");
+        throw notFound("Expected the text of the document: it was not found by `documentId`.");
       throw rejection("Must provide query string.", "BAD_REQUEST", { headers: { Allow: "GET, POST" } });
     }
     if (query == null) {
