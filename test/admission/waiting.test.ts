@@ -136,7 +136,7 @@ describe.each(Object.entries(CAUSES))(
       expect(service.seen()).toHaveLength(before);
     });
 
-    test("fills only its caller's queue, so only that caller's operations are shed", async () => {
+    test("fills only its caller's queue, and sheds no other caller's operation", async () => {
       const started = await start(env);
       const { gateway } = started;
       await block(started);

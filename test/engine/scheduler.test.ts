@@ -142,7 +142,7 @@ test("each task waiting for the event loop continues in its own tick", async () 
   expect(order).toEqual(["first", "others", "second"]);
 });
 
-test("each request that needs its own tick has one, callers by turns", async () => {
+test("requests that need their own ticks get them, alternating between callers", async () => {
   const callers = new CallerRegistry();
   const scheduler = new Scheduler(callers);
   const order: string[] = [];
