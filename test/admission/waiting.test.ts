@@ -101,7 +101,7 @@ describe.each(Object.entries(CAUSES))(
     /** The number of waiting requests of the callers that block the others. */
     const waitingBefore = (gateway: Gateway) => metricOf(gateway, WAITING);
 
-    test("is counted, alternates with other callers' requests, and is sent", async () => {
+    test("is counted, and alternates with the requests of other callers", async () => {
       const started = await start(env);
       const { gateway, service } = started;
       await block(started);

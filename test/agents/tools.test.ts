@@ -171,7 +171,7 @@ describe("the tools of trusted documents", () => {
     });
   });
 
-  test("exist once per named, valid operation", async () => {
+  test("exist once for each valid operation with a name", async () => {
     const { client, use } = await start({
       TRUSTED_DOCUMENTS: trusting(
         "{ viewer { id } }",

@@ -20,7 +20,7 @@ describe("metrics of a group's experiments", () => {
     expect(expectedCalls.length).toBeGreaterThanOrEqual(25);
   });
 
-  test("after a cursor of the group's page are read individually", async () => {
+  test("that follow a cursor of the group's page are read individually", async () => {
     const ask = await startBoth();
     const page = `query ($after: String, $of: String!) { group(id: "ada.mnist.1") { experiments(query: $of) { nodes {
       internalId metrics(first: 3, after: $after) { nodes { internalId } pageInfo { endCursor hasNextPage } }

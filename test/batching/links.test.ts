@@ -26,7 +26,7 @@ describe("links of one kind", () => {
       250,
       [byIds(upTo(100)), byIds(upTo(200).slice(100)), byIds(upTo(250).slice(200))],
     ],
-    ["and the remaining one by its own row", 101, [...alone(["101"]), byIds(upTo(100))]],
+    ["a hundred at once, and the last link alone", 101, [...alone(["101"]), byIds(upTo(100))]],
   ])("cost only the requests that are sent: %s", async (_, count, requests) => {
     const env = { MAX_UPSTREAM_REQUESTS: `${requests.length + 1}` };
     const { ask, calls } = await startBuilds({ env });
@@ -137,7 +137,7 @@ describe("a server that does not support the filter", () => {
   });
 
   test.each([REFUSED_FILTER, UNKNOWN_LIST])(
-    "is not assumed because the service refuses unreadable records (case %#)",
+    "is not assumed if the service refuses unreadable records (case %#)",
     async (reported) => {
       const { ask, calls } = await startBuilds({
         byIds: (ids) => (ids.includes("9") ? reported : buildRows(ids)),
@@ -167,7 +167,7 @@ describe("a server that does not support the filter", () => {
     expect(calls()).toEqual([...alone(["1", "2"]), byIds(["1", "2"])]);
   });
 
-  test("is not assumed because the service refuses the caller's own filter", async () => {
+  test("is not assumed if the service refuses the caller's own filter", async () => {
     const { ask, calls } = await startBuilds({
       byIds: (ids) => (ids.includes("nonsense:1") ? REFUSED_FILTER : buildRows(ids)),
     });

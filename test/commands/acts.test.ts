@@ -118,7 +118,7 @@ describe("fields that the id lacks are read once, after the command", () => {
 });
 
 test.each([...acts, ...["updateExperiment", "copyExperiment"].map(commandCalled)])(
-  "after $name, an unreadable record causes one error beside its id",
+  "after $name, an unreadable record causes one error and keeps its id",
   async (command) => {
     const { field, kind, mutation } = command;
     const { ask } = await startBefore(({ method }) => (method === "GET" ? html(500) : { json: { id: 77 } }));

@@ -94,7 +94,7 @@ describe.each(NAMES.filter(isInstalled))("%s with its file in deploy/", (name) =
     expect(seen.filter(({ headers }) => "forwarded" in headers)).toEqual([]);
   });
 
-  test("forwards exactly the gateway's paths that need a token", async () => {
+  test("forwards every gateway path except the metrics and the probes", async () => {
     const service = await startFake(() => ({ json: {} }));
     const balancer = await runBalancer(name, Array<number>(4).fill(service.port));
     onTestFinished(balancer.stop);

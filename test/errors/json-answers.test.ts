@@ -50,7 +50,7 @@ describe("an upstream response", () => {
     for (const text of REFUSED) expect([text, await valueOf(text)]).toEqual([text, "UPSTREAM_BAD_RESPONSE"]);
   });
 
-  test("keeps integers anywhere, and is parsed once despite millions of digits", async () => {
+  test("keeps integers everywhere, and is parsed once despite millions of digits", async () => {
     const { valueOf } = await start();
     const [kept, digits] = ["-9007199254740993", "1".repeat(3_000_000)];
     const reported = "rawJSON" in JSON ? Number(kept) : kept;

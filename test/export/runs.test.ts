@@ -119,7 +119,7 @@ describe("runs as CSV", () => {
     expect(await (await get(`${PROJECT}/runs.csv${query({ columns })}`)).text()).toBe(text);
   });
 
-  test("have columns that lists omit if named, with one request per run", async () => {
+  test("have named columns that lists omit, with one request per run", async () => {
     const content = "run:\n  cmd: [unclosed";
     const { get, calls } = await startExports((seen) =>
       readable([row(1)], seen, { readme: "# One", content, num_jobs: 2, resources: { cpu: null } }),
@@ -136,7 +136,7 @@ describe("runs as CSV", () => {
   test.each([
     [250, "200"],
     [3, "1"],
-  ])("can have columns that lists omit for %i runs despite limit %s", async (count, limit) => {
+  ])("have columns that lists omit, for %i runs with request limit %s", async (count, limit) => {
     const rows = Array.from({ length: count }, (_, index) => row(index + 1, { created_at: null }));
     const { get } = await startExports((seen) => readable(rows, seen, { name: "base" }), {
       MAX_UPSTREAM_REQUESTS: limit,

@@ -15,7 +15,7 @@ async function linesOf(...runs: readonly [object, object]) {
 const padded = (index: number) => `p${String(index).padStart(3, "0")}`;
 
 describe("an export of runs with too many parameters for a table", () => {
-  test("repeats no long parameter name in lines of other runs", async () => {
+  test("does not repeat a long parameter name in lines of other runs", async () => {
     const long = named(400, (index) => padded(index).padEnd(9_000, "x"));
     const [first, second] = await linesOf({ declarations: { lr: 1, ...long } }, { declarations: { lr: 2 } });
     expect([first?.["parameter.lr"], second?.["parameter.lr"], second?.["others"]]).toEqual([1, 2, null]);

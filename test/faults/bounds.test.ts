@@ -313,7 +313,7 @@ describe("execution yields to the event loop", () => {
 
   test.each([
     ["ends five seconds after the deadline of its operation", 5_000, true],
-    ["does not end before that", 4_999, false],
+    ["continues until five seconds after the deadline", 4_999, false],
   ])("and remaining computation %s", async (_, ms, isEnded) => {
     const { ask } = await startLog("\n".repeat(20_000), { REQUEST_TIMEOUT_MS: "60000" });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

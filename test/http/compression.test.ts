@@ -49,7 +49,7 @@ describe("a response above 1 kB", () => {
   );
 
   test.each(ENCODINGS)(
-    "to Accept-Encoding $accepted has content coding $encoding and a Vary header",
+    "for Accept-Encoding $accepted has content coding $encoding and a Vary header",
     async ({ accepted, encoding }) => {
       const { url } = await start(LONG);
       const { headers, body } = await ask(url, { "accept-encoding": accepted });

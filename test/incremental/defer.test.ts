@@ -148,7 +148,7 @@ test.each([
   expect(merge(await ask(list)).data).toEqual({ project: { experiments: { nodes } } });
 });
 
-test("result keys named like inherited object properties do not expose them", async () => {
+test("result keys named like inherited object properties do not expose these properties", async () => {
   const { url } = await startBefore(() => ({ json: { detail: "No." }, status: 403 }));
   const query = `{ constructor: project(id: "ada.mnist") { fromEntries: description }
     toString: node(id: "node-1") { hostname } ... @defer { gateway { version } } }`;

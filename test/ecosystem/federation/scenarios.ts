@@ -145,7 +145,7 @@ export function routerTests(startRouter: StartRouter): void {
     expect(calls()).toEqual(["GET ada/mnist/groups/1/"]);
   });
 
-  test("fields that are part of a name or an id cause no upstream request", async () => {
+  test("fields that a name or an id contains cause no upstream request", async () => {
     const { ask, calls } = await startGraph(startRouter, { models: MODELS, pinned: ["Job:ada/mnist/1"] });
     const answer = await ask(`{
       models { trainedBy { id uniqueName notes project { uniqueName } } }
