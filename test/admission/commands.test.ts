@@ -38,7 +38,7 @@ test("sends no command that the service's rate limit would certainly reject", as
   expect(await send(100, false)).toEqual(Array(100).fill("DONE"));
 });
 
-test("sends no further command of a mutation field after one timed out", async () => {
+test("sends no further command of a mutation field after one times out", async () => {
   const { url, pending } = await startDelayed();
   const gateway = await startGateway({
     upstream: { url },
@@ -54,7 +54,7 @@ test("sends no further command of a mutation field after one timed out", async (
   expect(pending).toHaveLength(2);
 });
 
-test("sends a mutation's next field although an earlier command timed out", async () => {
+test("sends the next mutation field's command although an earlier command timed out", async () => {
   const { url, pending } = await startDelayed();
   const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_HEADERS_TIMEOUT_MS: "200" } });
   const stop = (id: number) => `s${id}: stopExperiment(id: "ada.mnist.${id}", force: true) { outcome }`;

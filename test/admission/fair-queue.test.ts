@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FairQueue } from "../../src/callers/fair-queue.ts";
 
-test("a queue above its lowered concurrency starts nothing until items end", () => {
+test("a queue whose concurrency decreases starts nothing until enough items end", () => {
   let limit = 8;
   const root = new FairQueue<{ readonly priority: number }>(null, { concurrency: () => limit });
   const caller = new FairQueue(root, { concurrency: () => limit / 2 });

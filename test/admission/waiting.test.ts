@@ -101,7 +101,7 @@ describe.each(Object.entries(CAUSES))(
     /** The number of waiting requests of the callers that block the others. */
     const waitingBefore = (gateway: Gateway) => metricOf(gateway, WAITING);
 
-    test("is counted, alternates with other callers' requests, and is sent", async () => {
+    test("is counted, and alternates with the requests of other callers", async () => {
       const started = await start(env);
       const { gateway, service } = started;
       await block(started);
@@ -136,7 +136,7 @@ describe.each(Object.entries(CAUSES))(
       expect(service.seen()).toHaveLength(before);
     });
 
-    test("fills only its caller's queue, so only that caller's operations are shed", async () => {
+    test("fills only its caller's queue, and sheds no other caller's operation", async () => {
       const started = await start(env);
       const { gateway } = started;
       await block(started);

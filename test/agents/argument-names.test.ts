@@ -21,7 +21,7 @@ test.each([
   ["Deep", { place: "ada.mnist", label: "a".repeat(10_000) }, /^label: /],
   ["Listed", { points: 1 }, /^points: expected /],
   ["Fixed", {}, /^id: expected /],
-])("an error of %s %o begins with the argument of the tool", async (name, input, message) => {
+])("an error of tool %s with %o begins with the argument's name", async (name, input, message) => {
   const { use, calls } = await startAgent({
     env: { ...RELEASE_04, TRUSTED_DOCUMENTS: manifest(TOOLS) },
   });

@@ -40,7 +40,7 @@ test("answers twelve questions with one call each", async () => {
     });
 });
 
-test("finds another owner's projects as well", async () => {
+test("finds projects of another owner", async () => {
   const { use } = await startAgent({ env: RELEASE_04, now: still });
   const { result } = await use("FindProjects", { owner: "grace" });
   expect(result).toMatchObject({ data: { projects: { nodes: [{ uniqueName: "grace.vision" }] } } });

@@ -38,7 +38,7 @@ describe("a message", () => {
     expect(answer).toMatchObject({ id: 1, result: { tools: expect.any(Array) } });
   });
 
-  test("is answered in JSON with other Accept headers, or without one", async () => {
+  test("is answered in JSON with any Accept header, or without one", async () => {
     const { url, post } = await start();
     const list = (await post(LIST)).answer;
     for (const accept of ["*/*", "application/json", "application/*;q=0.8, text/plain"])
@@ -47,7 +47,7 @@ describe("a message", () => {
     expect(JSON.parse(body.toString())).toEqual(list);
   });
 
-  test("listing tools gets the same result for any id, per protocol revision", async () => {
+  test("that lists tools gets one result per protocol revision, whatever its id", async () => {
     const { post } = await start();
     const first = await post(LIST);
     for (const id of [2, "a", `"`])
@@ -70,7 +70,7 @@ describe("a message", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("that is a notification is accepted without a response", async () => {
+  test("that is a notification gets status 202 and no result", async () => {
     const { post } = await start();
     const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
     expect(await post(body)).toMatchObject({ status: 202, answer: null });
@@ -148,7 +148,7 @@ describe("before reading a message, the gateway", () => {
     expect(await post(LIST, { "mcp-protocol-version": "1999-01-01" })).toMatchObject({ status: 400 });
   });
 
-  test("rejects everything when agents are not served", async () => {
+  test("rejects every request when MCP is off", async () => {
     const { url, post } = await start({ MCP: "off" });
     expect((await sendTo(`${url}/mcp`, { method: "GET" })).text).toBe("not found\n");
     await expect(post(LIST)).rejects.toThrow("not found");
@@ -186,7 +186,7 @@ describe("pages", () => {
     }
   });
 
-  test("from a known origin are served, with the protocol's headers", async () => {
+  test("from an allowed origin may send the protocol's headers", async () => {
     const { url, post } = await start({ CORS_ORIGINS: APP });
     const { status, headers } = await post(LIST, { origin: APP });
     expect([status, headers.get("access-control-allow-origin")]).toEqual([200, APP]);

@@ -76,7 +76,7 @@ describe.each<Era>(["auto", "legacy"])("an agent with %s protocol negotiation", 
     expect(calls()).toEqual([]);
   });
 
-  test("with write access changes what the caller may change", async () => {
+  test("with write access makes the changes that the caller may make", async () => {
     const { use, names, calls } = await start({ MCP: "write" }, { era });
     expect((await names()).filter((name) => !READING.includes(name))).toEqual([
       "Restart",
@@ -119,7 +119,7 @@ test("agent instructions suggest which available tool to call first", async () =
 });
 
 describe("the caller of a tool", () => {
-  test("is identified by the client's token; without one, gets GraphQL's errors", async () => {
+  test("is identified by a token, and gets GraphQL's errors without one", async () => {
     const { demo, url, ...gateway } = await start();
     const query = "{ viewer { username } }";
     const grace = await connectAgent({ url }, { token: tokenOf(demo, "grace") });
@@ -161,7 +161,7 @@ describe("the caller of a tool", () => {
     expect(calls()).toEqual(["GET ada/mnist/jobs/999/", "GET ada/mnist/jobs?query=id%3A2%7C999&limit=100"]);
   });
 
-  test("has its operations logged and counted, with request id, without token", async () => {
+  test("has its operations counted and logged, but not its token", async () => {
     const headers = { "x-request-id": "agent-7" };
     const { use, names, logged, url, demo } = await start({}, { headers });
     await names();

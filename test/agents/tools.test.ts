@@ -20,7 +20,7 @@ const trusting = (...documents: readonly string[]) =>
   manifest(Object.fromEntries(documents.map((text, index) => [`hash-${index}`, text])));
 
 describe("the tool of a shipped operation", () => {
-  test("has the operation's name, comment, and variables as arguments", async () => {
+  test("has the operation's name and comment, and takes its variables as arguments", async () => {
     const { client } = await start({});
     const { tools } = await client.listTools();
     expect(tools.find(({ name }) => name === "RunLog")).toEqual({
@@ -91,7 +91,7 @@ function variablesOf(tool: string): object {
   return Object.entries(VARIABLES).find(([name]) => name.includes(`-${file}`))?.[1] ?? {};
 }
 
-test("null for any tool's optional argument equals omitting it", async () => {
+test("every tool treats null for an optional argument as an omission", async () => {
   const env = { ...RELEASE_04, UPSTREAM_RATE_LIMIT: "off" };
   const { client, use } = await startAgent({ env, now: still });
   for (const { name, inputSchema } of (await client.listTools()).tools) {
@@ -105,7 +105,7 @@ test("null for any tool's optional argument equals omitting it", async () => {
   }
 });
 
-test("null inside an argument clears a value unless it has a default", async () => {
+test("null inside an argument is kept unless its field has a default", async () => {
   const document = `mutation Keep($id: ID!, $order: RunOrder, $input: UpdateRunInput!) {
     updateExperiment(id: $id, input: $input) {
       experiment { description project { experiments(first: 1, order: $order) { totalCount } } }
@@ -142,7 +142,7 @@ describe("the tools of trusted documents", () => {
     expect((await client.listResources()).resources).toHaveLength(1);
   });
 
-  test("are described by root fields, JSON Schema inputs and hints", async () => {
+  test("have descriptions of root fields, JSON Schema inputs and hints", async () => {
     const { client } = await start({
       MCP: "write",
       TRUSTED_DOCUMENTS: trusting(
@@ -171,7 +171,7 @@ describe("the tools of trusted documents", () => {
     });
   });
 
-  test("exist once per named, valid operation", async () => {
+  test("exist once for each valid operation with a name", async () => {
     const { client, use } = await start({
       TRUSTED_DOCUMENTS: trusting(
         "{ viewer { id } }",
@@ -200,7 +200,7 @@ describe("the tools of trusted documents", () => {
     });
   });
 
-  test("may have the names of object properties, but cannot sign in", async () => {
+  test("may be named `constructor` or `__proto__`, and exclude `login`", async () => {
     const { names, use } = await start({
       MCP: "write",
       TRUSTED_DOCUMENTS: trusting(
@@ -217,7 +217,7 @@ describe("the tools of trusted documents", () => {
 });
 
 describe("the schema", () => {
-  test("is a resource, with a tool that shows its types", async () => {
+  test("is a resource, and a tool shows its types", async () => {
     const { client, use, calls } = await start({});
     const { contents } = await client.readResource({ uri: "rungraph://schema.graphql" });
     const printed = readFileSync(new URL("../../schema/schema.graphql", import.meta.url), "utf8");
@@ -246,7 +246,7 @@ describe("the schema", () => {
     expect((await use("graphql_query", { query: "{ jo }" })).text).not.toContain("Did you mean");
   });
 
-  test("uses the configured type names, as do the bundled operations", async () => {
+  test("and the bundled operations use the configured type names", async () => {
     const { client, use, names } = await start({ TYPE_NAMES: "Experiment=Trial,Node=Machine", MCP: "write" });
     const { text } = await use("graphql_schema", { types: ["Trial"] });
     expect(text).toContain("type Trial implements");

@@ -23,7 +23,7 @@ test("returns differences with one request per run", async () => {
   expect(service.calls()).toEqual(["GET ada/mnist/experiments/1/", "GET ada/mnist/experiments/2/"]);
 });
 
-test("returns equal values on request, and null if a run has none", async () => {
+test("returns equal values on request, and null for missing values", async () => {
   const { ask } = await startComparing();
   const { data } = await ask(`{
     compareExperiments(ids: ["ada.mnist.2", "ada.mnist.1", "ada.mnist.2"], onlyDifferences: false) {
@@ -34,7 +34,7 @@ test("returns equal values on request, and null if a run has none", async () => 
   expect(data).toEqual({ compareExperiments: COMPARED.all });
 });
 
-test("reports missing runs, compares others, and distinguishes null, NaN and absent", async () => {
+test("reports missing runs, and distinguishes null, NaN and absent values", async () => {
   const { ask, service } = await startBefore(COMPARED.unlike.records);
   const ids = ["ada.mnist.7", "ada.mnist.1", "ada.mnist.experiments.8", "ada.mnist.2"];
   const answer = await ask(
@@ -47,7 +47,7 @@ test("reports missing runs, compares others, and distinguishes null, NaN and abs
   expect(service.calls()).toEqual([1, 2, 7, 8].map((id) => `GET ada/mnist/experiments/${id}/`));
 });
 
-test("returns the origin's runs as references", async () => {
+test("returns the runs in `origin` as references", async () => {
   const { ask } = await startBefore({
     "ada/mnist/experiments/1/": run(1, { experiment_group: "ada.mnist.5", original: "ada.mnist.5.41" }),
     "ada/mnist/experiments/2/": run(2, { build_job: "ada.mnist.builds.7", original: "not a name" }),

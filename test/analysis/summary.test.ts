@@ -293,7 +293,7 @@ test.each([
   ["metrics", "last_metric", `best(metric: "loss", direction: ASC) { id }`],
   ["parameters", "declarations", `breakdown(by: [{ parameter: "lr" }]) { count }`],
   ["durations", "started_at", `breakdown(by: [{ property: USER }]) { durationSeconds { mean } }`],
-])("statistics are an error if rows have no %s", async (of, key, fields) => {
+])("statistics fail if rows have no %s", async (of, key, fields) => {
   const profile = profileFile(`extends: polyaxon-0.4\nomittedInLists: {experiments: [${key}]}`);
   const { list } = await startRuns(EXPECTED.rows, { env: { UPSTREAM_PROFILE: profile } });
   const { errors } = outcomeOf(await list("", `summary { ${fields} }`));

@@ -10,7 +10,7 @@ describe("metrics of a group's experiments", () => {
   /** Starts a gateway that may batch, and a gateway that may not. */
   const startBoth = () => startTwo({ env: RELEASE_04 }, { env: RELEASE_02 });
 
-  test.each(FORMS)("take one request, %s", async (_, fields) => {
+  test.each(FORMS)("take one request: %s", async (_, fields) => {
     const ask = await startBoth();
     const document = `{ group(id: "ada.mnist.1") { experiments(first: 24) { nodes { uniqueName ${fields} } } } }`;
     const { answer, calls, expected, expectedCalls } = await ask(document);
@@ -20,7 +20,7 @@ describe("metrics of a group's experiments", () => {
     expect(expectedCalls.length).toBeGreaterThanOrEqual(25);
   });
 
-  test("continue individually from the cursor where the group's page ended", async () => {
+  test("that follow a cursor of the group's page are read individually", async () => {
     const ask = await startBoth();
     const page = `query ($after: String, $of: String!) { group(id: "ada.mnist.1") { experiments(query: $of) { nodes {
       internalId metrics(first: 3, after: $after) { nodes { internalId } pageInfo { endCursor hasNextPage } }
@@ -108,7 +108,7 @@ describe("metrics of a group's experiments", () => {
       expect(await (await startGroup({ json })).ask(series)).toEqual({ data: wholeSeries });
   });
 
-  test("are read individually once the group's response has been too large", async () => {
+  test("are read individually after the group's response was too large", async () => {
     const results = Array.from({ length: 200 }, (_, id) => ({ id, experiment: 1, values: { loss: id } }));
     const { ask, calls } = await startGroup(
       { json: { count: 200, next: null, results } },

@@ -26,8 +26,8 @@ describe("links of one kind", () => {
       250,
       [byIds(upTo(100)), byIds(upTo(200).slice(100)), byIds(upTo(250).slice(200))],
     ],
-    ["and the remaining one by its own row", 101, [...alone(["101"]), byIds(upTo(100))]],
-  ])("are answered %s, and only those requests are charged", async (_, count, requests) => {
+    ["a hundred at once, and the last link alone", 101, [...alone(["101"]), byIds(upTo(100))]],
+  ])("cost only the requests that are sent: %s", async (_, count, requests) => {
     const env = { MAX_UPSTREAM_REQUESTS: `${requests.length + 1}` };
     const { ask, calls } = await startBuilds({ env });
     const answer = await ask(buildsOf(count));
@@ -76,7 +76,7 @@ describe("an id missing from a batch response", () => {
     alone: (id) => (id === "2" ? undefined : wholeBuild(id)),
   };
 
-  test("is requested alone for its actual error, while the others resolve", async () => {
+  test("is requested alone to get its error, and other ids resolve", async () => {
     const { ask, calls } = await startBuilds(withoutTwo);
     const answer = await ask(buildsOf(3));
     expect(buildsIn(answer)).toEqual([succeeded("1"), null, succeeded("3")]);
@@ -100,7 +100,7 @@ describe("an id missing from a batch response", () => {
 });
 
 describe("a row of a batched list", () => {
-  test("is completed when a field is absent, but not when null", async () => {
+  test("is reread for an absent field, but not for a null field", async () => {
     const { ask, calls } = await startBuilds({
       byIds: (ids) => ({
         json: {
@@ -119,7 +119,7 @@ describe("a server that does not support the filter", () => {
   test.each([
     ["refuses it", REFUSED_FILTER],
     ["does not have the list", UNKNOWN_LIST],
-  ])("because it %s gets individual reads now and for ten minutes", async (_, reported) => {
+  ])("and %s gets individual reads for ten minutes", async (_, reported) => {
     const { ask, calls, logged } = await startBuilds({ byIds: () => reported });
     const first = await ask(buildsOf(3));
     expect(first.errors).toBeUndefined();
@@ -137,7 +137,7 @@ describe("a server that does not support the filter", () => {
   });
 
   test.each([REFUSED_FILTER, UNKNOWN_LIST])(
-    "is not inferred from refusals of unreadable records (case %#)",
+    "is not assumed if the service refuses unreadable records (case %#)",
     async (reported) => {
       const { ask, calls } = await startBuilds({
         byIds: (ids) => (ids.includes("9") ? reported : buildRows(ids)),
@@ -151,7 +151,7 @@ describe("a server that does not support the filter", () => {
     },
   );
 
-  test("gets no read twice, even if another field needs the whole record", async () => {
+  test("gets each read once, even if another field needs the whole record", async () => {
     const { ask, calls } = await startBuilds({ byIds: () => REFUSED_FILTER });
     const { data, errors } = await ask<object, object>(`{
       a: buildJob(id: "ada.mnist.builds.1") { status }
@@ -167,7 +167,7 @@ describe("a server that does not support the filter", () => {
     expect(calls()).toEqual([...alone(["1", "2"]), byIds(["1", "2"])]);
   });
 
-  test("is not inferred when the caller's own filter is refused", async () => {
+  test("is not assumed if the service refuses the caller's own filter", async () => {
     const { ask, calls } = await startBuilds({
       byIds: (ids) => (ids.includes("nonsense:1") ? REFUSED_FILTER : buildRows(ids)),
     });
@@ -183,7 +183,7 @@ describe("a batched list that fails", () => {
     ["a crash", { text: "<h1>Server Error</h1>", status: 500, headers: { "content-type": "text/html" } }],
     ["no JSON", { text: "<html>" }],
     ["no list", { json: { results: "none" } }],
-    ["returns rows that are not objects", { json: { results: [null, {}] } }],
+    ["rows that are not objects", { json: { results: [null, {}] } }],
   ])("with %s falls back to individual reads until the next request", async (_, reported) => {
     const { ask, calls } = await startBuilds({ byIds: () => reported });
     for (let time = 0; time < 2; time++) {
@@ -197,7 +197,7 @@ describe("a batched list that fails", () => {
   const LATER = { "retry-after": "3600" };
 
   test.each([
-    ["forbids the list", detail(403, "No."), { code: "FORBIDDEN", message: "No." }],
+    ["may not read the list", detail(403, "No."), { code: "FORBIDDEN", message: "No." }],
     [
       "is throttled for an hour",
       { status: 429, json: {}, headers: LATER },

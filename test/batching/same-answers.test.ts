@@ -9,7 +9,7 @@ import { profileFile } from "../support/tracker.ts";
 import { operation, VARIABLES, withoutPorts } from "../support/random-operations.ts";
 import ENTITIES from "./entities.json" with { type: "json" };
 
-test("entities resolve in order, batched by kind and project, failing individually", async () => {
+test("entities are batched by kind and project, and fail individually", async () => {
   const demo = await startDemoService();
   const gateway = await startGateway({
     upstream: demo,

@@ -37,7 +37,7 @@ async function issuesOf(page: Page, isOfColours = false) {
 }
 
 describe.runIf(hasBrowser)("GraphiQL", () => {
-  test("finds operations by words; their tabs keep variables across a reload", async () => {
+  test("finds operations by words, and keeps tabs' variables across a reload", async () => {
     const { url } = await startDemoGateway();
     const { page } = await open(url);
     const menu = menuOf(page, "Operations");
@@ -128,7 +128,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(sent()).toHaveLength(1);
   });
 
-  test("shares an operation as link and code, never with a token", async () => {
+  test("shares an operation as a link or code, without a token", async () => {
     const { url, demo } = await startDemoGateway();
     const { page } = await open(url);
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -189,7 +189,7 @@ query Two { experiment(id: "ada.mnist.42") { it: uniqueName } }`;
   test.each([
     ["", WIDE],
     ["logs { endCursor }", NARROW],
-  ])("groups many requests by route in rows navigable by keyboard: %s %o", async (more, viewport) => {
+  ])("groups many requests by route, with keyboard navigation: %s %o", async (more, viewport) => {
     const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     const query = `query Many { group(id: "ada.mnist.1") { status experiments(first: 50) { nodes {
       buildJob { commit } statuses { nodes { status } } ${more}

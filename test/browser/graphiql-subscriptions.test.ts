@@ -40,7 +40,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("shows when the gateway has ended a subscription, even without events", async () => {
+  test("shows that the gateway has ended a subscription, even without events", async () => {
     const { url } = await startDemoGateway();
     const finished = `subscription Finished { experimentMetricRecorded(id: "ada.mnist.1.10") { id } }`;
     const link = `${url}/graphql#${new URLSearchParams({ query: finished })}`;
@@ -51,7 +51,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("merges incremental payloads and shows the upstream requests of all", async () => {
+  test("merges incremental payloads, and shows all their upstream requests", async () => {
     const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     const query = `query Pieces {
       experiment(id: "ada.mnist.42") {

@@ -46,7 +46,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("shows the upstream requests of a response below it, with reasons", async () => {
+  test("lists a response's upstream requests, and the reason for each", async () => {
     const { url } = await startDemoGateway();
     const { page, complaints } = await open(url);
     const panel = page.getByRole("region", { name: "Upstream requests" });
@@ -165,7 +165,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await answerOf(page).getByText("UNAUTHENTICATED").first().waitFor();
   });
 
-  test("ends streams and clears responses on sign-out, including for the next user", async () => {
+  test("ends streams and clears responses when a user signs out", async () => {
     const states: Record<string, string> = { ada: "running", bob: "scheduled" };
     const nameOf = ({ headers }: Seen) => String(headers["authorization"]).replace("token ", "");
     const service = await startFake((seen) => {
@@ -215,7 +215,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("accepts a token, and forgets one that the service rejects", async () => {
+  test("accepts a token, and forgets a token that the service rejects", async () => {
     const { demo } = await startDemoGateway();
     const { url } = await startGateway({ upstream: demo, token: null });
     const { page } = await open(url);
@@ -233,7 +233,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await page.getByText("Signed in as ada").and(page.locator(":focus")).waitFor();
   });
 
-  test("reports a gateway that cannot be reached beside the sign-in form", async () => {
+  test("reports beside the sign-in form that the gateway is unreachable", async () => {
     const { url } = await startGateway({ upstream: await startFake(() => undefined), token: null });
     const { page } = await open(url);
     await click(page, page.getByText("Sign in", { exact: true }).first());

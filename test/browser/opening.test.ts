@@ -48,7 +48,7 @@ test.runIf(hasBrowser).each([
   ["on a phone", NARROW],
   ["on a phone in landscape", { width: 844, height: 390 }],
   ["in a low window", { width: 1280, height: 500 }],
-])("keeps the parts of GraphiQL apart %s", async (_, viewport) => {
+])("parts of GraphiQL do not overlap %s", async (_, viewport) => {
   const { url } = await startDemoGateway();
   const { page } = await open(url, viewport);
   await run(page);

@@ -99,7 +99,7 @@ test("removing a missing bookmark succeeds unless the record itself is missing",
   expect(service.calls()).toHaveLength(6);
 });
 
-describe("fields beyond the address are read once, after the command", () => {
+describe("fields that the id lacks are read once, after the command", () => {
   test.each(acts)("$name", async (command) => {
     const { field, mutation, path } = command;
     let commandsSoFar = 0;
@@ -118,7 +118,7 @@ describe("fields beyond the address are read once, after the command", () => {
 });
 
 test.each([...acts, ...["updateExperiment", "copyExperiment"].map(commandCalled)])(
-  "an unreadable record after $name gives one error beside its address fields",
+  "after $name, an unreadable record causes one error and keeps its id",
   async (command) => {
     const { field, kind, mutation } = command;
     const { ask } = await startBefore(({ method }) => (method === "GET" ? html(500) : { json: { id: 77 } }));

@@ -124,7 +124,7 @@ describe("a new run", () => {
     ]);
   });
 
-  test("keeps parameters of the specification that the input omits", async () => {
+  test("keeps specification parameters that the input omits", async () => {
     const { create, sent } = await start("polyaxon-0.4");
     const parameters = [
       { name: "lr", value: 0.2 },
@@ -135,7 +135,7 @@ describe("a new run", () => {
     expect(sent()).toEqual([["POST ada/mnist/experiments", { config: TEXT.config, declarations }]]);
   });
 
-  test("of a group sends a specification object as an equivalent string", async () => {
+  test("of a group is sent with its specification object as a string", async () => {
     const { create, sent } = await start("polyaxon-0.4");
     const values = [1e-7, 1.5e-7, 3, 'a"1e-7', "\u009f"];
     const specification = { kind: "group", hptuning: { matrix: { lr: { values } } }, run: { cmd: "x" } };
@@ -152,7 +152,7 @@ describe("a new run", () => {
       TOP_BUILD,
       { version: 1, kind: "build", build: { image: "tensorflow:1.4", build_steps: ["pip install x"] } },
     ],
-  ])("of a build takes the format of %s, whichever is given", async (profile, specification, config) => {
+  ])("of a build is converted to the format of %s if necessary", async (profile, specification, config) => {
     const { create, sent } = await start(profile);
     await create("BuildJob", { specification });
     await create("BuildJob", { specificationText: JSON.stringify(specification) });
@@ -162,7 +162,7 @@ describe("a new run", () => {
     ]);
   });
 
-  test("reports its name as taken when the server crashes on it", async () => {
+  test("reports its name as taken when the server crashes", async () => {
     const html = { text: "", status: 405, headers: { "content-type": "text/html" } };
     const { create } = await start("polyaxon-0.2", html);
     const route = "{owner}/{project}/experiments";
@@ -196,7 +196,7 @@ describe("a new run", () => {
     expect(sent()).toEqual([]);
   });
 
-  test("is sent once, with an unknown outcome, when the server fails", async () => {
+  test("is sent once, and has an unknown outcome if the server fails", async () => {
     const { create, sent } = await start("polyaxon-0.4", { text: "", status: 502 });
     expect(await create("Job", { specification: JOB })).toMatchObject({
       errors: [{ extensions: { outcome: "unknown" } }],

@@ -115,7 +115,7 @@ test.each([
   expect(sent()).toEqual([]);
 });
 
-test("a project's uuid comes from the owner's list without a project endpoint", async () => {
+test("without a project endpoint, the owner's list provides a project's uuid", async () => {
   const service = await startFake(({ method, path }) =>
     method === "GET" ? pageOf([{ ...RECORD, name: "other", uuid: "u-2" }, RECORD], { path }) : { text: "" },
   );

@@ -104,7 +104,7 @@ test("records several records in their order with one request each", async () =>
   expect(service.inOrder()).toEqual([POST, POST, POST]);
 });
 
-test("records the others if the service rejects the values of one", async () => {
+test("sends the remaining records if the service rejects one record's values", async () => {
   const { results, service } = await record(3, { 2: detail(400, "Odd.") });
   expect(results).toEqual([done(0), failed("REFUSED", "BAD_USER_INPUT", "Odd."), done(2)]);
   expect(service.inOrder()).toEqual([POST, POST, POST]);

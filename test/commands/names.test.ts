@@ -32,7 +32,7 @@ const SLIP = `ada.mnist.7.3`;
 const MISSING = `Not found: ${SLIP}. There is ada.mnist.2.3.`;
 const READ = "GET ada/mnist/experiments/3/";
 
-describe("a run name with another group's number gets no command:", () => {
+describe("a run named with another group's number gets no command:", () => {
   test.each(Object.entries(COMMANDS))("%s", async (name, input) => {
     const { ask, sent } = await start();
     const answer = await ask(`mutation { done: ${name}(id: "${SLIP}"${input}) { __typename } }`);
@@ -45,7 +45,7 @@ describe("a run name with another group's number gets no command:", () => {
     ["stopRuns", "run { id }"],
     ["bookmarkRuns", "run { id }"],
     ["archiveRuns", "run { id }"],
-  ])("%s, while the other named runs get it", async (mutation, field) => {
+  ])("%s sends commands only to correctly named runs", async (mutation, field) => {
     const { ask, sent } = await start();
     const answer = await ask(
       `mutation { done: ${mutation}(ids: ["ada.mnist.2.4", "${SLIP}"]) { results { outcome message ${field} } } }`,
@@ -63,7 +63,7 @@ describe("a run name with another group's number gets no command:", () => {
 });
 
 test.each([false, true])(
-  "a wrong name leaves the same run's id unaffected, reversed: %s",
+  "a wrong name does not affect the same run's id, reversed: %s",
   async (isReversed) => {
     const { ask, sent } = await start();
     const ids = [SLIP, globalId("Experiment:ada/mnist/3")];

@@ -144,7 +144,7 @@ test("sends a specification with tabs in quotes, comments and blocks", async () 
   expect(service.seen().map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ config: text }]);
 });
 
-test("refuses an object for a group whose keys the server cannot read", async () => {
+test("refuses a group's specification object with keys that the server cannot read", async () => {
   const service = await startAccepting();
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const create = (key: string) =>
@@ -167,7 +167,7 @@ test("refuses an object for a group whose keys the server cannot read", async ()
 const isRounded = !("rawJSON" in JSON);
 
 test.each([...(isRounded ? ["a: 9007199254740993", "a: [-9007199254740993]"] : []), "~: 1", "a: |\n    b"])(
-  "refuses parameters beside %j, which it cannot send as the same value",
+  "refuses parameters if converting %j would change the value",
   async (text) => {
     const service = await startAccepting();
     const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });

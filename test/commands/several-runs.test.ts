@@ -63,7 +63,7 @@ describe("a mutation of several runs", () => {
       JSON.stringify(Array.from({ length: 101 }, (_, id) => `ada.mnist.jobs.${id}`)),
       "ids: expected 1 to 100 ids, got 101",
     ],
-  ])("with invalid ids is refused unsent: %#", async (ids, message) => {
+  ])("with invalid ids is refused before anything is sent: %#", async (ids, message) => {
     const { ask, sent } = await start();
     expect(outcomeOf(await ask(`mutation { deleteRuns(ids: ${ids}) { results { deletedId } } }`))).toEqual({
       data: { deleteRuns: null },
@@ -108,7 +108,7 @@ test("reports each run as NOT_SENT when the server lacks the command", async () 
 });
 
 describe("a bulk command for a project's experiments", () => {
-  test("stops unfinished runs with one request and reports each individually", async () => {
+  test("stops unfinished runs with one request, and reports on each run", async () => {
     const { ask, service } = await start(startMany());
     const ids = ["2", "404", "12", "3", "2"].map((id) => `"ada.mnist.experiments.${id}"`);
     const answer = await ask(
@@ -144,7 +144,7 @@ describe("a bulk command for a project's experiments", () => {
     expect(service.seen()[2]?.body).toBe(`{"ids": [2, 3]}`);
   });
 
-  test("refused by one project leaves the results of other projects intact", async () => {
+  test("that one project refuses does not affect other projects' results", async () => {
     const { ask, service } = await start(startMany());
     const ids =
       "ada.mnist.experiments.2 bob.mnist.experiments.3 ada.mnist.experiments.4 eve.x.jobs.5 ada.mnist.experiments.404";
@@ -175,7 +175,7 @@ describe("a bulk command for a project's experiments", () => {
   });
 });
 
-test("a failed bulk command has unknown outcomes, and may be unsupported", async () => {
+test("after a failed bulk command, the outcome of each run is unknown", async () => {
   const lost = { text: "", status: 405, headers: { "content-type": "text/html" } };
   const rows = [1, 2].map((id) => ({ id, last_status: "running", started_at: null, finished_at: null }));
   const listed = { json: { count: 2, next: null, results: rows } };

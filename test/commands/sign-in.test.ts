@@ -24,7 +24,7 @@ describe("login", () => {
       return { json: { username, email: `${username}@example.com`, is_superuser: username === "ada" } };
     });
 
-  test("sends no token and uses the new one only for its user", async () => {
+  test("sends no token, and uses the new token only for its user", async () => {
     const service = await startSignIn();
     const env = { CACHE_TTL_MS: "60000" };
     const { ask } = await startGateway({ upstream: service, token: "t0ken", env });
@@ -81,7 +81,7 @@ describe("login", () => {
     ["403", detail(403, "User inactive or deleted."), "User inactive or deleted."],
     ["403 with nothing", { status: 403, text: "" }, "The service refused the username and password."],
   ])(
-    "refused by the service returns BAD_CREDENTIALS with its message, if any: %s",
+    "that the service refuses returns BAD_CREDENTIALS and the service's message: %s",
     async (_, reported, message) => {
       const { ask, service } = await startBefore(() => reported);
       const upstream = { method: "POST", route: "users/token/", status: reported.status };

@@ -74,7 +74,7 @@ describe("an id of another kind returns BAD_USER_INPUT, and nothing is sent:", (
 });
 
 test.each(commands.filter(({ kind, name }) => kind === null && name !== "login").map(({ name }) => name))(
-  "%s with a path-escaping name returns BAD_USER_INPUT and sends nothing",
+  "%s with an invalid name returns BAD_USER_INPUT and sends nothing",
   async (name) => {
     const wrong = ["", ".", "..", "a/b", "../token", "a?b", "a#b", "a%2fb", "a b", "a\n", "x".repeat(201)];
     const service = await startAccepting();
@@ -86,7 +86,7 @@ test.each(commands.filter(({ kind, name }) => kind === null && name !== "login")
   },
 );
 
-test("without a token, every mutation except login is UNAUTHENTICATED and unsent", async () => {
+test("without a token, every mutation except login returns UNAUTHENTICATED and sends nothing", async () => {
   const service = await startAccepting();
   const { ask } = await startGateway({ upstream: service, token: null });
   for (const { name, mutation } of commands) {
@@ -170,7 +170,7 @@ async function startFailing(fail: (response: ServerResponse) => unknown) {
   return { url, calls: () => calls.toSorted() };
 }
 
-describe("a command is sent once with an unknown outcome when", () => {
+describe("a command is sent once and has an unknown outcome when", () => {
   const breakInTheMiddle = (response: ServerResponse) => {
     response.writeHead(201, { "content-type": "application/json", "content-length": 5_000 });
     response.write(`{"id": `, () => response.destroy());
@@ -202,7 +202,7 @@ describe("a command is sent once with an unknown outcome when", () => {
   });
 });
 
-describe("a command has not happened when", () => {
+describe("a command is not sent when", () => {
   test.each([
     ["nobody listens", async () => "http://127.0.0.1:1"],
     [

@@ -26,7 +26,7 @@ async function start(profile = "polyaxon-0.4", written: object = { tags: [] }) {
 
 const PATCH = "PATCH ada/mnist/experiments/3/";
 
-test("a name that crashes the server is reported taken, other failures unchanged", async () => {
+test("a name that crashes the server is reported as taken", async () => {
   let reported: FakeResponse = { text: "", status: 405, headers: { "content-type": "text/html" } };
   const { ask, service } = await startBefore(() => reported, { UPSTREAM_PROFILE: "polyaxon-0.4" });
   const update = (field: string, id: string, input: string) =>
@@ -63,7 +63,7 @@ describe("an update", () => {
     expect(sent()).toEqual([[PATCH, input]]);
   });
 
-  test("is sent under the paths that the profile defines", async () => {
+  test("is sent to the path that the profile defines", async () => {
     const profile = { inputs: { update: { name: "title", tags: "meta.labels", readme: "meta.notes" } } };
     const { update, sent } = await start(profileFile(JSON.stringify(profile)));
     await update({ description: "d", name: "n", tags: ["t"], readme: "r" });
@@ -89,7 +89,7 @@ describe("an update", () => {
   );
 
   test.each(REFUSED)(
-    "with profile $profile and input $input is refused unsent",
+    "with profile $profile and input $input is refused before being sent",
     async ({ profile, input, message }) => {
       const { update, sent } = await start(profile);
       const code = message.startsWith("input") ? "BAD_USER_INPUT" : "CAPABILITY_UNAVAILABLE";
@@ -108,7 +108,7 @@ describe("adding and removing labels", () => {
   test.each([
     ["updateExperiment", "ada.mnist.3", "experiment", "ada/mnist/experiments/3/"],
     ["updateProject", "ada.mnist", "project", "ada/mnist"],
-  ])("applies to the current ones: %s", async (name, id, field, path) => {
+  ])("rereads the current labels first: %s", async (name, id, field, path) => {
     const { ask, sent } = await start("polyaxon-0.4", { tags: ["a", "b"] });
     const input = `{ addTags: ["c", "a"], removeTags: ["b", "x"] }`;
     const mutation = `mutation { done: ${name}(id: "${id}", input: ${input}) { ${field} { tags } } }`;
@@ -117,7 +117,7 @@ describe("adding and removing labels", () => {
     expect(sent()).toEqual([[`GET ${path}`], [`GET ${path}`], [`PATCH ${path}`, { tags: ["a", "c"] }]]);
   });
 
-  test("works when there are no labels, together with another change", async () => {
+  test("works without current labels, and together with another change", async () => {
     const { update, sent } = await start("polyaxon-0.4", { tags: null });
     await update({ addTags: ["c"], description: "Best" });
     expect(sent()).toEqual([["GET ada/mnist/experiments/3/"], [PATCH, { description: "Best", tags: ["c"] }]]);
@@ -127,7 +127,7 @@ describe("adding and removing labels", () => {
     ["of mixed types", { tags: ["keep", 5] }],
     ["that are not a list", { tags: "keep" }],
     ["that are absent", {}],
-  ])("is refused for labels %s, which the update would remove", async (_, written) => {
+  ])("is refused for current labels %s", async (_, written) => {
     const { update, sent } = await start("polyaxon-0.4", written);
     for (const input of [{ addTags: ["c"] }, { removeTags: ["keep"], description: "Best" }])
       expect(outcomeOf(await update(input))).toEqual({
@@ -154,7 +154,7 @@ describe("the options of a restart", () => {
   });
 
   test.each([[undefined], [null], [{}], [{ description: null }]])(
-    "%j send no body, which every server accepts",
+    "%j are sent without a body",
     async (input) => {
       const { restart, sent } = await startRestarting("document");
       expect(await restart(input)).toEqual([]);
@@ -162,7 +162,7 @@ describe("the options of a restart", () => {
     },
   );
 
-  test.each(RESTARTS.refused)("are refused unsent: $message", async ({ input, message }) => {
+  test.each(RESTARTS.refused)("are refused before being sent: $message", async ({ input, message }) => {
     const isOffered = !message.includes("offer");
     const { restart, sent } = await startRestarting(isOffered ? "polyaxon-0.4" : "document");
     const code = isOffered ? "BAD_USER_INPUT" : "CAPABILITY_UNAVAILABLE";
@@ -170,7 +170,7 @@ describe("the options of a restart", () => {
     expect(sent()).toEqual([]);
   });
 
-  test("with inexact or deeply nested literals are refused; others are sent", async () => {
+  test("are refused if their literals are inexact or deeply nested", async () => {
     const service = await startAccepting();
     const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     const restart = async (given: string, variables = "") => {

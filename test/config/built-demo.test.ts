@@ -78,7 +78,7 @@ test("an agent lists the tools and uses one", async () => {
   expect(result).toEqual({ data: { viewer: { username: "ada" } } });
 });
 
-test("integers beyond 2^53 appear as plain values under their own names", async () => {
+test("integers beyond 2^53 are plain values in summaries and exports", async () => {
   const [row, other] = ["9007199254740993", "1"].map(
     (seed, index) =>
       `{"id": ${index + 1}, "declarations": {"a": {"seed": ${seed}}}, "last_metric": {"n": ${seed}}}`,
@@ -131,7 +131,7 @@ test("with Node flags, SIGTERM ends the streams and the process", async () => {
   expect(last).toBeNull();
 });
 
-test("the command is one process, with gateway flags where Node supports execve", async () => {
+test("the command replaces itself with the gateway's flags if Node supports execve", async () => {
   const printArgs = "data:text/javascript,process._rawDebug([process.pid,...process.execArgv].join())";
   const command = [process.execPath, join(BUILT, "dist/src/cli.js")];
   const environment = { PORT: "0", NODE_OPTIONS: `--import ${printArgs}` };

@@ -58,7 +58,7 @@ describe("the gateway as a process", () => {
     expect(await ended).toBe(0);
   });
 
-  test("despite a full pipe answers, keeps some log lines and exits 0", async () => {
+  test("answers, logs some lines and exits with 0 despite a full pipe", async () => {
     const { url, kill, exited, out, pauseReading, resumeReading } = await startReady();
     /** A line has 450 bytes, so the pipe is full after some hundred lines. One token may have 32 operations at a time. */
     const askOften = async (times: number, name: string) => {
@@ -86,7 +86,7 @@ describe("the gateway as a process", () => {
     expect(await exited).toBe(0);
   });
 
-  test("without a terminal logs demo credentials and only JSON lines", async () => {
+  test("logs demo credentials and only JSON lines without a terminal", async () => {
     const { url, kill, ended, out, err } = await startReady({ NODE_ENV: "production", DEMO: "on" });
     await askAt(url, "t0ken", "{ __typename }");
     kill("SIGTERM");
@@ -149,12 +149,12 @@ describe("the gateway as a process", () => {
     });
   });
 
-  test("listening on all addresses prints one that can be opened", async () => {
+  test("prints a usable address when it listens on all addresses", async () => {
     const { url } = await startReady({ HOST: "0.0.0.0" });
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
   });
 
-  test("starts while the service is unreachable, and warns without its address", async () => {
+  test("starts with an unreachable service, and omits the address from the warning", async () => {
     const { url, err } = await startReady({ UPSTREAM_URL: "http://127.0.0.1:1/canary" });
     await vi.waitUntil(() => err() !== "", LONG_TIMEOUT);
     expect(linesOf(err())).toEqual([
@@ -186,7 +186,7 @@ describe("the gateway as a process", () => {
     });
   });
 
-  test("caps caller memory at a sixth of the heap if below MAX_UPSTREAM_BYTES", async () => {
+  test("limits a caller's memory to a sixth of a small heap", async () => {
     const json = { ...RUNNING_RECORD, description: "x".repeat(7_000_000) };
     const service = await startFake(() => ({ json }));
     const options = ["--max-old-space-size=64", "--max-semi-space-size=1"];

@@ -9,13 +9,16 @@ import { writeFiles } from "../support/tls.ts";
 const QUERY = "{ viewer { username } }";
 
 describe("a setting read from a file", () => {
-  test.each(["", "\n", "\r\n"])("works like a direct setting, without its line ending %j", async (end) => {
-    const service = await startFake(() => ({ json: { username: "ada" } }));
-    const { headers } = writeFiles({ headers: `{"x-api-key": "canary-1"}${end}` });
-    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_HEADERS_FILE: headers } });
-    expect(await gateway.ask(QUERY)).toEqual({ data: { viewer: { username: "ada" } } });
-    expect(service.seen().map((request) => request.headers["x-api-key"])).toEqual(["canary-1"]);
-  });
+  test.each(["", "\n", "\r\n"])(
+    "works like a direct setting, without the file's line ending %j",
+    async (end) => {
+      const service = await startFake(() => ({ json: { username: "ada" } }));
+      const { headers } = writeFiles({ headers: `{"x-api-key": "canary-1"}${end}` });
+      const gateway = await startGateway({ upstream: service, env: { UPSTREAM_HEADERS_FILE: headers } });
+      expect(await gateway.ask(QUERY)).toEqual({ data: { viewer: { username: "ada" } } });
+      expect(service.seen().map((request) => request.headers["x-api-key"])).toEqual(["canary-1"]);
+    },
+  );
 
   test("can be any setting, including another file's path", () => {
     const { port, host, none } = writeFiles({ port: "4321\n", host: "::1\r\n", none: "/canary\n" });

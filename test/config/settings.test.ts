@@ -16,7 +16,7 @@ describe("settings", () => {
     expect(readConfig(printed)).toEqual(readConfig({}));
   });
 
-  test("that set limits have values in test-settings.json, independent of defaults", () => {
+  test("that are limits have values in test-settings.json", () => {
     const limits = Object.entries(readConfig({})).filter(
       ([name, value]) => typeof value === "number" && /^(?:MAX_|UPSTREAM_)/.test(name),
     );
@@ -32,7 +32,7 @@ describe("settings", () => {
     texts.map((text) => [name, text] as const),
   );
 
-  test.each(wrong)("with %s set to %j fail in one line without the value", (name, text) => {
+  test.each(wrong)("with %s set to %j get a one-line error without the value", (name, text) => {
     const problems = issuesOf({ [name]: text });
     expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: \\S`))]);
     // A short number can appear in the message for another reason: `expected number to be >0`.
@@ -88,14 +88,14 @@ describe("settings", () => {
     ]);
   });
 
-  test("and names of other programs cause no warnings", () => {
+  test("and similar names of other programs cause no warnings", () => {
     const names =
       "PATH HOME HOSTNAME HOSTS PORTS DEMOS MCP_URL NODE_OPTIONS HTTP_PROXY LOG PUBLIC CACHE CALLER_SALT_FILE";
     const environment = Object.fromEntries(names.split(" ").map((name) => [name, "canary"]));
     expect(warningsOf({ ...environment, CORS_ORIGINS: "http://a.example" }, readConfig({}))).toEqual([]);
   });
 
-  test("such as UPSTREAM_URL cause a warning with the base path of the profile", () => {
+  test("such as UPSTREAM_URL cause a warning if they repeat the profile's path", () => {
     const warned = (environment: Record<string, string>) => warningsOf(environment, readConfig(environment));
     const warning = "UPSTREAM_URL ends with /api/v1, which the profile adds: omit it";
     expect(warned({ UPSTREAM_URL: "https://tracker.example.com/api/v1/" })).toEqual([warning]);

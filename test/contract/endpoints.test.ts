@@ -19,7 +19,7 @@ test("demo/routes.ts matches endpoint-table.txt in order and spelling", () => {
   expect(routes.map(rowOf)).toEqual(document.flat());
 });
 
-test("endpoint-table.txt has unique rows, with mutations on exactly the writing ones", () => {
+test("rows of endpoint-table.txt are unique, and exactly those that write have mutations", () => {
   expect(new Set(document.flat()).size).toBe(contractRows.length);
   const writing = contractRows.filter(({ method }) => method !== "GET");
   expect(contractRows.filter(({ mutation }) => mutation !== null)).toEqual(writing);

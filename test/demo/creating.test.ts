@@ -53,8 +53,8 @@ const shortened = (json: unknown): unknown =>
 
 const idOf = (json: unknown): number | undefined => Object(json).id;
 
-describe("the demo, replaying creates recorded from release 0.4.4,", () => {
-  test("answers each request with the same status, keys and values", async () => {
+describe("the demo, replaying the creation requests recorded from release 0.4.4,", () => {
+  test("answers each request with the recorded status, keys and values", async () => {
     const { as } = await openDemo();
     const ask = as("grace");
     const ids = new Map<string, number>();

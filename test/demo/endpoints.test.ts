@@ -58,7 +58,7 @@ describe("the demo's endpoints:", () => {
   );
 
   test.each(GIVEN.signIns)(
-    "$case is answered as by the real service",
+    "$case gets the real service's response",
     async ({ authorization, status, json }) => {
       const { demo } = await openDemo();
       const headers = authorization && {

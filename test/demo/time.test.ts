@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openDemo } from "./demo-clock.ts";
 
-test("an active demo keeps only the last hour's runs, however long idle", async () => {
+test("after a long idle time, an active demo keeps one hour's runs", async () => {
   const { ask, wait } = await openDemo({ activity: true });
   wait(30 * 86_400);
   const { json } = await ask("GET ada/live/builds?limit=100&query=status:~stopped");

@@ -213,55 +213,52 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
     },
   );
 
-  test.runIf(hasBalancer(name))(
-    "keep tokens on one replica, survive its loss, and repeat no mutation",
-    async () => {
-      const service = await startService();
-      const replicas = await startReplicas(service.url);
-      const url = await startBalancer(name, replicas.ports);
-      const ask = (token: string) => post(url, token, statusOf(42));
-      /** The replicas that have sent requests with a token. */
-      const replicasOf = (token: string) => {
-        const seen = service.seen().filter(({ headers }) => headers["authorization"] === `token ${token}`);
-        return [...new Set(seen.map(({ headers }) => Number(headers["x-replica"])))];
-      };
-      const tokens = Array.from({ length: 40 }, (_, at) => `s${at}`);
-      for (const token of [...tokens, ...tokens]) expect(await ask(token)).toBe(RIGHT);
-      expect(tokens.map((token) => replicasOf(token).length)).toEqual(tokens.map(() => 1));
-      expect(new Set(tokens.flatMap(replicasOf))).toEqual(new Set(replicas.ports));
-      // Without a token, the address selects the replica.
-      const typename = `rungraph_operations_total{type="query",code="OK"}`;
-      const before = await replicas.metric(typename);
-      for (let round = 0; round < 8; round++) await post(url, null, "{ __typename }");
-      const after = await replicas.metric(typename);
-      expect(after.filter((count, at) => count !== before[at])).toHaveLength(1);
+  test.runIf(hasBalancer(name))("keep a token on one replica, whose loss repeats no mutation", async () => {
+    const service = await startService();
+    const replicas = await startReplicas(service.url);
+    const url = await startBalancer(name, replicas.ports);
+    const ask = (token: string) => post(url, token, statusOf(42));
+    /** The replicas that have sent requests with a token. */
+    const replicasOf = (token: string) => {
+      const seen = service.seen().filter(({ headers }) => headers["authorization"] === `token ${token}`);
+      return [...new Set(seen.map(({ headers }) => Number(headers["x-replica"])))];
+    };
+    const tokens = Array.from({ length: 40 }, (_, at) => `s${at}`);
+    for (const token of [...tokens, ...tokens]) expect(await ask(token)).toBe(RIGHT);
+    expect(tokens.map((token) => replicasOf(token).length)).toEqual(tokens.map(() => 1));
+    expect(new Set(tokens.flatMap(replicasOf))).toEqual(new Set(replicas.ports));
+    // Without a token, the address selects the replica.
+    const typename = `rungraph_operations_total{type="query",code="OK"}`;
+    const before = await replicas.metric(typename);
+    for (let round = 0; round < 8; round++) await post(url, null, "{ __typename }");
+    const after = await replicas.metric(typename);
+    expect(after.filter((count, at) => count !== before[at])).toHaveLength(1);
 
-      const [writer = "", sleeper = ""] = replicas.ports.map(
-        (port) => tokens.find((token) => replicasOf(token).includes(port)) ?? "",
-      );
-      const [[killed = 0], [hanging = 0]] = [replicasOf(writer), replicasOf(sleeper)];
-      const command = `mutation { stopJob(id: "ada.mnist.jobs.1", force: true) { job { id } } }`;
-      const written = post(url, writer, command);
-      const commands = () => service.seen().filter(({ method }) => method === "POST");
-      await vi.waitUntil(() => commands().length === 1, LONG_TIMEOUT);
-      replicas.kill(killed, "SIGKILL");
-      expect(await written).toMatch(/^50[24] /);
-      expect(commands()).toHaveLength(1);
-      await replicas.ended(killed);
-      for (const token of tokens) expect(await ask(token)).toBe(RIGHT);
-      expect(replicasOf(writer)).toEqual([killed, expect.any(Number)]);
+    const [writer = "", sleeper = ""] = replicas.ports.map(
+      (port) => tokens.find((token) => replicasOf(token).includes(port)) ?? "",
+    );
+    const [[killed = 0], [hanging = 0]] = [replicasOf(writer), replicasOf(sleeper)];
+    const command = `mutation { stopJob(id: "ada.mnist.jobs.1", force: true) { job { id } } }`;
+    const written = post(url, writer, command);
+    const commands = () => service.seen().filter(({ method }) => method === "POST");
+    await vi.waitUntil(() => commands().length === 1, LONG_TIMEOUT);
+    replicas.kill(killed, "SIGKILL");
+    expect(await written).toMatch(/^50[24] /);
+    expect(commands()).toHaveLength(1);
+    await replicas.ended(killed);
+    for (const token of tokens) expect(await ask(token)).toBe(RIGHT);
+    expect(replicasOf(writer)).toEqual([killed, expect.any(Number)]);
 
-      // The read timeout of this balancer is 1 s instead of 40 s.
-      const hasty = await startBalancer(name, replicas.ports, (file) =>
-        file.replace("proxy_read_timeout 40s", "proxy_read_timeout 1s"),
-      );
-      replicas.kill(hanging, "SIGSTOP");
-      await vi.waitUntil(async () => {
-        const answer = post(hasty, sleeper, statusOf(42));
-        return (await Promise.race([answer, pause(2_000, "later")])) === RIGHT;
-      }, LONG_TIMEOUT);
-      replicas.kill(hanging, "SIGCONT");
-      expect(commands()).toHaveLength(1);
-    },
-  );
+    // The read timeout of this balancer is 1 s instead of 40 s.
+    const hasty = await startBalancer(name, replicas.ports, (file) =>
+      file.replace("proxy_read_timeout 40s", "proxy_read_timeout 1s"),
+    );
+    replicas.kill(hanging, "SIGSTOP");
+    await vi.waitUntil(async () => {
+      const answer = post(hasty, sleeper, statusOf(42));
+      return (await Promise.race([answer, pause(2_000, "later")])) === RIGHT;
+    }, LONG_TIMEOUT);
+    replicas.kill(hanging, "SIGCONT");
+    expect(commands()).toHaveLength(1);
+  });
 });

@@ -57,7 +57,7 @@ test("the dashboard and the alerts name metrics that the gateway exposes", async
   }
 });
 
-test("alerts and dashboard count no failures that callers cause", () => {
+test("the alerts and the dashboard count no failures that callers cause", () => {
   const codes = Object.entries(ERROR_CODES);
   const serious = codes.filter(([, { status }]) => status >= 500).map(([code]) => code);
   const patterns = all.flatMap(([, text = ""]) => [...text.matchAll(/\bcode=~"([^"]*)"/g)]);
@@ -68,7 +68,7 @@ test("alerts and dashboard count no failures that callers cause", () => {
     );
 });
 
-test("error codes with alerts on an increase start at 0", async () => {
+test("counters of error codes with an alert on increase start at 0", async () => {
   const increase = /increase\(rungraph_operations_total\{code="(\w+)"\}/g;
   const codes = conditions.flatMap(([, text]) => [...text.matchAll(increase)].map(([, code]) => code));
   expect(codes).toEqual(["INTERNAL_SERVER_ERROR", "SERVICE_OVERLOADED"]);
@@ -79,7 +79,7 @@ test("error codes with alerts on an increase start at 0", async () => {
       expect(text).toContain(`rungraph_operations_total{type="${type}",code="${code}"} 0\n`);
 });
 
-test("the Prometheus Operator gets the same alerts (vitest --update)", async () => {
+test("prometheus-rule.yaml contains the alerts of alerts.yaml (vitest --update)", async () => {
   const rule = {
     apiVersion: "monitoring.coreos.com/v1",
     kind: "PrometheusRule",

@@ -32,7 +32,7 @@ const PROXY =
 const NAMES_CLIENT = /X-Forwarded-For|option forwardfor|kind: Ingress/;
 const CLEARS_OTHER = /proxy_set_header Forwarded "";|http-request del-header Forwarded|`Forwarded: ""`/;
 
-test("each sample proxy sets one client header and clears the other", () => {
+test("each sample proxy sets one client address header and clears the other", () => {
   const proxies = samples().filter(({ text }) => PROXY.test(text));
   expect(proxies.map(({ place }) => place.split("/").at(-1)).toSorted()).toEqual([
     "haproxy.cfg",
@@ -94,7 +94,7 @@ describe.each(NAMES.filter(isInstalled))("%s with its file in deploy/", (name) =
     expect(seen.filter(({ headers }) => "forwarded" in headers)).toEqual([]);
   });
 
-  test("forwards each path of the gateway except those without a token", async () => {
+  test("forwards every gateway path except the metrics and the probes", async () => {
     const service = await startFake(() => ({ json: {} }));
     const balancer = await runBalancer(name, Array<number>(4).fill(service.port));
     onTestFinished(balancer.stop);

@@ -68,7 +68,7 @@ const samples = [
   },
 ];
 
-test.each(samples)("$name has valid settings, drain time, and half its memory as heap", (sample) => {
+test.each(samples)("$name has valid settings, enough time to drain, and spare memory", (sample) => {
   const { NODE_ENV: _, NODE_OPTIONS: options, ...settings } = sample.environment;
   expect(SETTINGS).toEqual(expect.arrayContaining(Object.keys(settings)));
   const config = readConfig({ ...sample.environment });
@@ -79,7 +79,7 @@ test.each(samples)("$name has valid settings, drain time, and half its memory as
   expect(Number(heap)).toBeLessThanOrEqual(Number.parseInt(sample.memory, 10) / 2);
 });
 
-test("Compose reads the settings file of docs/docker.md, and overrides none", () => {
+test("Compose reads the settings file of docs/docker.md, and overrides no setting", () => {
   const [, file = ""] = /^cat > deploy\/(\S+) /m.exec(dockerPage) ?? [];
   for (const { env_file: files, environment: own } of [gateway, replicas["gateway-1"]]) {
     expect(files).toEqual([{ path: file, required: false }]);
@@ -111,7 +111,7 @@ test("each sample and the image have the current version", () => {
   );
 });
 
-test("the image starts like npm start, without root and without a demo", () => {
+test("the image runs the command of npm start, without root or demo", () => {
   expect(packageJson.scripts.start).toContain(` && exec ${image.command.join(" ")}`);
   expect(image.command).toEqual(["node", ...NODE_FLAGS, "dist/src/main.js"]);
   expect(last).toMatch(/^USER node$[^]*^CMD \[/m);

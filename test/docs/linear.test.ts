@@ -32,7 +32,7 @@ interface Report {
   readonly diagnostics: readonly { readonly message: string }[];
 }
 
-test("rejects non-linear or runtime-only regular expressions unless a comment gives a reason", () => {
+test("rejects non-linear or run-time regular expressions unless a comment justifies them", () => {
   const listed = (expressions: readonly string[]) => `export const found = [\n${expressions.join(",\n")}];`;
   const code = `${listed([...QUADRATIC, ...LINEAR, AT_RUN_TIME])}\n${EXCEPTION}\nexport const kept = ${AT_RUN_TIME};`;
   const file = fileWith(code, "expressions.ts");

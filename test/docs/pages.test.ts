@@ -64,7 +64,7 @@ const SDL: Readonly<Record<string, () => string>> = {
 
 const FOR_ROUTERS = ["docs/federation.md", "docs/recipes/federation.md"];
 
-test("documented SDL for tools other than routers has no unknown directives", () => {
+test("SDL documented for tools other than routers has no unknown directives", () => {
   const sources = PAGES.filter((page) => ![...FOR_ROUTERS, "CHANGELOG.md"].includes(page)).flatMap((page) =>
     Object.keys(SDL)
       .filter((source) => readFileSync(new URL(page, ROOT), "utf8").includes(source))

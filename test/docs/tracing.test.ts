@@ -130,7 +130,7 @@ test("with HTTP instrumentation, a caller's trace continues through the gateway 
   expect(file.sent).toEqual(file.sentBy([opened]));
 });
 
-test("the sample makes operations and downloads child server spans without secrets", async () => {
+test("the sample records operations and downloads as child spans without secrets", async () => {
   const { service, ask, get, exported } = await startTraced("docs/tracing.mjs");
   for (const [sent, name, isError, attributes] of [
     [ask("query Me { viewer { isSuperuser } }"), "query", false, { "graphql.operation.name": "Me" }],

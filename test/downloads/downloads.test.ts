@@ -112,7 +112,7 @@ describe("a download", () => {
   });
 
   test.each(FAILURES)(
-    "answered upstream with $status returns $reported with code $code",
+    "that the service answers with $status returns $reported with code $code",
     async ({ status, reported, code }) => {
       const { take } = await startDownloads(() => ({ status, json: {}, headers: { location: "/canary" } }));
       const answer = await take({}, `${RUN}/logs`);

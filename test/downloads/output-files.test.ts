@@ -62,7 +62,7 @@ describe("the output files of a run", () => {
     expect(gateway.service.calls()).toEqual([`GET ${TREE}`, `GET ${TREE}?path=checkpoints%2Fbest`]);
   });
 
-  test("have no path or URL when their names cannot form one", async () => {
+  test("have no path or URL if their names are invalid", async () => {
     const names = ["../../etc/passwd", "a\nb", ""];
     const gateway = await filesOf({ dirs: ["..", "a\\b"], files: names.map((name) => [name, 1]) });
     expect(await shown(gateway)).toMatchObject({

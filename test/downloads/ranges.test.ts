@@ -96,7 +96,7 @@ describe("a download", () => {
     expect(errorsIn(body)).toMatchObject([{ extensions: { code: "UPSTREAM_BAD_RESPONSE" } }]);
   });
 
-  test("fails when X-Accel-Redirect is left to a missing web server", async () => {
+  test("fails if no web server has handled X-Accel-Redirect", async () => {
     const [accel = ""] = readRecording("0.2.0-reads").flatMap(
       ({ responseHeaders }) => responseHeaders["x-accel-redirect"] ?? [],
     );

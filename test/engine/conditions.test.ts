@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { codesOf } from "../support/errors.ts";
 
-test("null for @include fails only that request, not later ones", async () => {
+test("a null condition of @include fails only its own request", async () => {
   const { ask } = await startDemoGateway();
   const document = `query Q($isWanted: Boolean = true) {
     experiment(id: "ada.mnist.42") { uniqueName rawStatus @include(if: $isWanted) }
@@ -13,7 +13,7 @@ test("null for @include fails only that request, not later ones", async () => {
   expect(codesOf(await ask(document, { isWanted: null }))).toEqual(["BAD_USER_INPUT"]);
 });
 
-test("null for a root @skip is an execution error with null data", async () => {
+test("a null condition of @skip at the root is an execution error", async () => {
   const { ask } = await startDemoGateway();
   const answer = await ask(
     "query Q($isLeftOut: Boolean = true) { viewer { username } gateway @skip(if: $isLeftOut) { version } }",

@@ -142,7 +142,7 @@ test("each task waiting for the event loop continues in its own tick", async () 
   expect(order).toEqual(["first", "others", "second"]);
 });
 
-test("gives each request its own tick, and alternates between callers", async () => {
+test("requests that need their own ticks get them, alternating between callers", async () => {
   const callers = new CallerRegistry();
   const scheduler = new Scheduler(callers);
   const order: string[] = [];

@@ -33,7 +33,7 @@ describe("the gateway", () => {
   });
 
   test.each(["token", "TOKEN", "Bearer", "bearer", "Token  "])(
-    "forwards a token with the scheme %j under the scheme `token`",
+    "replaces the scheme %j of a token with `token`",
     async (scheme) => {
       const { ask, service } = await startBefore(RECORDS, {}, { token: null });
       const headers = { authorization: `${scheme} ${SECRET_TOKEN}` };

@@ -49,7 +49,7 @@ describe("an error in a non-null field", () => {
   });
 });
 
-test("with HALT only the first error is returned, without data", async () => {
+test("with HALT, only the first error is returned, without data", async () => {
   const { post } = await startFixture();
   const query = `{
     missing: experiment(id: "ada.mnist.7") { status }
@@ -65,7 +65,7 @@ test("with HALT only the first error is returned, without data", async () => {
   });
 });
 
-test("with HALT no command is sent after a failed one", async () => {
+test("with HALT, a failed field prevents later commands", async () => {
   const { post, calls } = await startFixture();
   const stop = (id: string) => `stopExperiment(id: "${id}", force: true) { deletedId: __typename }`;
   const query = `mutation { first: ${stop("nonsense")} second: ${stop("ada.mnist.42")} }`;
@@ -76,7 +76,7 @@ test("with HALT no command is sent after a failed one", async () => {
   expect(calls()).toEqual([]);
 });
 
-test("with HALT an error in a later payload is the last", async () => {
+test("with HALT, only the first error of later payloads is returned", async () => {
   const { url } = await startFixture();
   const query = `{
     there: experiment(id: "ada.mnist.42") { status }

@@ -44,13 +44,13 @@ interface Written {
 const written = (value: unknown): Written => ({ written: JSON.stringify(value), value });
 
 describe("an upstream response", () => {
-  test("is read if it is JSON, otherwise returns UPSTREAM_BAD_RESPONSE", async () => {
+  test("is read if it is JSON, and otherwise causes UPSTREAM_BAD_RESPONSE", async () => {
     const { valueOf } = await start();
     for (const text of TEXTS.read) expect(await valueOf(text)).toEqual({ value: JSON.parse(text) });
     for (const text of REFUSED) expect([text, await valueOf(text)]).toEqual([text, "UPSTREAM_BAD_RESPONSE"]);
   });
 
-  test("keeps integers anywhere, and is parsed once despite millions of digits", async () => {
+  test("keeps integers everywhere, and is parsed once despite millions of digits", async () => {
     const { valueOf } = await start();
     const [kept, digits] = ["-9007199254740993", "1".repeat(3_000_000)];
     const reported = "rawJSON" in JSON ? Number(kept) : kept;
@@ -83,7 +83,7 @@ describe("an upstream response", () => {
     expect(await valueOf(`[NaN, "${text}`)).toBe("UPSTREAM_BAD_RESPONSE");
   });
 
-  test("has null for NaN and infinities, and exact integers and strings", async () => {
+  test("keeps integers and strings exact, and has null for non-finite numbers", async () => {
     const { valueOf } = await start();
     const WORDS = ["NaN", "-NaN", "Infinity", "-Infinity"];
     const leaf = fc.oneof(

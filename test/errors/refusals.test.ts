@@ -69,10 +69,10 @@ test.each([
   compressed(gzipSync('{"detail": "It is locked."}'), "It is locked."),
   // This body cannot be decoded.
   compressed(PAGE, "The record is in a state that does not allow this."),
-])("an error response labelled gzip: $message", expectRefused);
+])("an error response labelled gzip gives the message: $message", expectRefused);
 
 test.each(retryAfters)(
-  "reports Retry-After $retryAfter as $seconds seconds after Date $date",
+  "converts Retry-After $retryAfter to $seconds seconds if Date is $date",
   async ({ date, retryAfter, seconds }) => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 5, 1, 12) });
     onTestFinished(() => void vi.useRealTimers());
@@ -93,7 +93,7 @@ test.each([
   ["GZIP", gzipSync(RECORD_TEXT)],
   ["deflate", deflateSync(RECORD_TEXT)],
   ["identity", recordTextOf(1_000)],
-])("reads a response encoded as %s although it was not requested", async (encoding, body) => {
+])("reads a response encoded as %s although this coding was not requested", async (encoding, body) => {
   expect((await askOf(jsonText(body, encoding), LIMIT)).answer).toEqual(RUNNING_ANSWER);
 });
 

@@ -30,7 +30,7 @@ describe("an export", () => {
   );
 
   test.each(["runs.xlsx", "metrics.parquet", "runs", "runs.parquet?columns=id"])(
-    "of %s is 404, and names the formats",
+    "of %s returns 404 and lists the formats",
     async (file) => {
       const { get } = await startExports(ROWS);
       const response = await get(`${PROJECT}/${file}`);
@@ -124,7 +124,7 @@ test("an export stops reading and releases its permit when the caller disconnect
     .toMatch(/\nrungraph_upstream_requests_running 0\n[^]*\nrungraph_downloads_running 0\n/);
 });
 
-test("an export without offset support ends at the list's own count", async () => {
+test("an export ends after the list's count if the service ignores offsets", async () => {
   const { get, calls } = await startExports(() => ({ json: { count: 5, results: ROWS } }), {
     MAX_PAGE_SIZE: "2",
   });
@@ -133,7 +133,7 @@ test("an export without offset support ends at the list's own count", async () =
   expect(calls()).toHaveLength(4);
 });
 
-test("an export without server lists returns 404 and sends nothing", async () => {
+test("an export returns 404 without requests if the service lacks the list", async () => {
   const { get, calls } = await startExports(ROWS, { UPSTREAM_PROFILE: "document" });
   const response = await get(`${PROJECT}/metrics.ndjson`);
   expect([response.status, await response.json()]).toMatchObject([

@@ -79,7 +79,7 @@ describe("an export of metrics", () => {
     ]);
   });
 
-  test("without an error column aborts after the other runs", async () => {
+  test("without an error column aborts after the readable runs", async () => {
     const { get, logged } = await startMeasured({ 2: failing(500) });
     const response = await get(`${PROJECT}/metrics.csv${query({ columns: "uniqueName,value" })}`);
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -111,7 +111,7 @@ describe("an export of metrics", () => {
     await expect(body).rejects.toThrow(BROKEN);
   });
 
-  test("reports an unavailable run, and aborts after five in a row", async () => {
+  test("reports one unavailable run, but aborts after five in a row", async () => {
     const one = await startMeasured({ 5: failing(502) }, { UPSTREAM_RETRIES: "0" });
     expect(await (await one.get(`${PROJECT}/metrics.csv`)).text()).toBe(
       [
@@ -137,7 +137,7 @@ describe("an export of metrics", () => {
     expect(lines).toHaveLength(12);
   });
 
-  test("pages through metrics too large for one response, holding one page", async () => {
+  test("reads metrics too large for one response page by page", async () => {
     const rows = recordings(3_000);
     const { get, inOrder } = await startMeasured(
       { 2: listed(rows) },
@@ -169,7 +169,7 @@ describe("an export of metrics", () => {
     ]);
   });
 
-  test("aborts when the service stops responding, not when one run times out", async () => {
+  test("survives a run's timeout, but aborts when the service stops responding", async () => {
     await withDeadline(async (deadlineMs) => {
       const hanging = (...ids: number[]) =>
         startExports(

@@ -16,7 +16,7 @@ const answer = (seen: Seen): FakeResponse | undefined => {
   return id ? { json: { count: null, next: null, results: METRICS[id] ?? [] } } : pageOf(RUNS, seen);
 };
 
-test("metrics export one row per value, with step and time in run", async () => {
+test("exports one row per metric value, with step and elapsed time", async () => {
   const { get, calls } = await startExports(answer);
   const response = await get(`${PROJECT}/metrics.csv`);
   expect(await response.text()).toBe(

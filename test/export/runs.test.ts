@@ -39,7 +39,7 @@ describe("runs as CSV", () => {
     });
   });
 
-  test("have all columns of the server's list when none is named", async () => {
+  test("have all columns of the server's list if no column is named", async () => {
     const { get, calls } = await startExports([
       row(1, { ...WHOLE, declarations: { lr: 0.1, b: 1 }, last_metric: { loss: 0.25 } }),
       row(2, { ...WHOLE, finished_at: null, declarations: { a: [64, 32] }, last_metric: null }),
@@ -52,7 +52,7 @@ describe("runs as CSV", () => {
     expect(calls()).toEqual([`${LIST}?${SORT}&limit=500`]);
   });
 
-  test("are read page by page, collecting later parameters in the last column", async () => {
+  test("are read page by page, with later parameters in the last column", async () => {
     const rows = [1, 2, 3, 4, 5].map((id) =>
       row(id, { declarations: { [id < 3 ? "lr" : "depth"]: id }, unknown: "x".repeat(20_000) }),
     );
@@ -71,7 +71,7 @@ describe("runs as CSV", () => {
     ["", ""],
     ["&bom=0", ""],
     ["&bom=1", "\uFEFF"],
-  ])("in CSV with %j begin with the mark %j", async (parameter, mark) => {
+  ])("with %j begin with the byte order mark %j", async (parameter, mark) => {
     const { get } = await startExports([row(1, { description: "ä" })]);
     const response = await get(`${PROJECT}/runs.csv?columns=description${parameter}`);
     // `text()` would remove the byte order mark.
@@ -94,7 +94,7 @@ describe("runs as CSV", () => {
     expect(calls()).toEqual([`${LIST}?${asked}&limit=500`]);
   });
 
-  test("are scanned if the server cannot compare parameters, without a total count", async () => {
+  test("are scanned without a total count if the server cannot compare parameters", async () => {
     const rows = [1, 2, 3, 4, 5].map((id) => row(id, { declarations: { lr: id } }));
     const { get, inOrder } = await startExports(rows, { MAX_PAGE_SIZE: "2", MAX_SCANNED_ROWS: "2" });
     const filter = { parameters: [{ name: "lr", atLeast: 3 }] };
@@ -119,7 +119,7 @@ describe("runs as CSV", () => {
     expect(await (await get(`${PROJECT}/runs.csv${query({ columns })}`)).text()).toBe(text);
   });
 
-  test("have record-only columns when named, with one request per run", async () => {
+  test("have named columns that lists omit, with one request per run", async () => {
     const content = "run:\n  cmd: [unclosed";
     const { get, calls } = await startExports((seen) =>
       readable([row(1)], seen, { readme: "# One", content, num_jobs: 2, resources: { cpu: null } }),
@@ -136,7 +136,7 @@ describe("runs as CSV", () => {
   test.each([
     [250, "200"],
     [3, "1"],
-  ])("can have record-only columns of %i runs with a request limit of %s", async (count, limit) => {
+  ])("have columns that lists omit, for %i runs with request limit %s", async (count, limit) => {
     const rows = Array.from({ length: count }, (_, index) => row(index + 1, { created_at: null }));
     const { get } = await startExports((seen) => readable(rows, seen, { name: "base" }), {
       MAX_UPSTREAM_REQUESTS: limit,

@@ -35,7 +35,7 @@ const RUNS = [
   row(3, { tags: [], declarations: { "a,b": 1 } }),
 ];
 
-test("the URL of experiments with arguments downloads their rows", async () => {
+test("experimentsUrl with arguments downloads the selected runs and columns", async () => {
   const { ask, inOrder } = await startExports(RUNS);
   const query = `query ($filter: RunFilter, $order: RunOrder, $columns: [String!]) { project(id: "ada.mnist") {
     experimentsUrl(format: NDJSON, filter: $filter, order: $order, query: "commit:a b", columns: $columns)
@@ -60,7 +60,7 @@ test("the URL of experiments with arguments downloads their rows", async () => {
   expect(inOrder()).toEqual([`GET ada/mnist/experiments?${parameters}`]);
 });
 
-test("the URL of metrics with arguments downloads their values", async () => {
+test("metricsUrl with arguments downloads the selected metrics and columns", async () => {
   const { ask, calls } = await startExports((seen) =>
     pageOf(
       seen.path.includes("/metrics") ? [{ id: 1, values: { loss: 0.5, "a,b": 2, c: 3 } }] : [row(1)],
@@ -103,7 +103,7 @@ test.each([
   expect((await get(`${name}/runs.csv?columns=uniqueName`)).status).toBe(status);
 });
 
-test("export URLs accept names as well", async () => {
+test("an export URL accepts a name instead of an id", async () => {
   const { get, calls } = await startExports([row(1)]);
   for (const name of ["ada.mnist", "ada.mnist.5"]) {
     const response = await get(`${name}/runs.csv?columns=uniqueName`);

@@ -15,7 +15,7 @@ async function linesOf(...runs: readonly [object, object]) {
 const padded = (index: number) => `p${String(index).padStart(3, "0")}`;
 
 describe("an export of runs with too many parameters for a table", () => {
-  test("contains a long name only in the lines of its runs", async () => {
+  test("does not repeat a long parameter name in lines of other runs", async () => {
     const long = named(400, (index) => padded(index).padEnd(9_000, "x"));
     const [first, second] = await linesOf({ declarations: { lr: 1, ...long } }, { declarations: { lr: 2 } });
     expect([first?.["parameter.lr"], second?.["parameter.lr"], second?.["others"]]).toEqual([1, 2, null]);
@@ -26,7 +26,7 @@ describe("an export of runs with too many parameters for a table", () => {
     expect(JSON.stringify(second).length).toBeLessThan(40_000);
   });
 
-  test("has columns for the most frequent parameters, and the rest last", async () => {
+  test("has columns for frequent parameters, and one last column for the rest", async () => {
     const [first, second] = await linesOf(
       { declarations: { ...named(600, (index) => `own${index}`), shared: 1 }, last_metric: { loss: 1 } },
       { declarations: { ...named(300, (index) => `zz${index}`), shared: 2 }, last_metric: {} },
@@ -56,7 +56,7 @@ describe("an export of runs with too many parameters for a table", () => {
     expect([second?.[`${path}.lr`], second?.[`${path}.k`]]).toEqual([null, { k: { lr: 1 } }]);
   });
 
-  test("prefers the same parameter as elsewhere when two share a name", async () => {
+  test("chooses like GraphQL between two parameters with the same name", async () => {
     const given = { ...named(600, (index) => `own${index}`), "a.b": { c: 2 }, a: { "b.c": 1 } };
     const [first] = await linesOf({ declarations: given }, { declarations: { lr: 1 } });
     expect({ ...first, ...Object(first?.["others"]) }).toMatchObject({ "parameter.a.b.c": 2 });

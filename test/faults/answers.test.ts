@@ -33,8 +33,8 @@ const unusable = (place: string) => [
   `The service's answer cannot be used: ${place} is missing or not of the documented type.`,
 ];
 
-describe("any number of values of a wrong type", () => {
-  test("count as one fault in a string list, which becomes null", async () => {
+describe("values of a wrong type", () => {
+  test("null a list of strings, and count as one fault", async () => {
     const config = `{"version": "x", "build": {"image": "python", "build_steps": [${times(2_000, "1")}]}}`;
     const { ask, logged } = await startWith(
       `{"id": 42, "name": "base", "tags": ["a", ${times(2_000, "1")}], "config": ${config}}`,
@@ -47,7 +47,7 @@ describe("any number of values of a wrong type", () => {
     expect(placesOf(logged())).toEqual(["tags"]);
   });
 
-  test("above a thousand make a list unusable, and the first is reported", async () => {
+  test("make a list unusable if there are more than a thousand", async () => {
     const page = (rows: number) => `{"results": [${times(rows, '{"id": 1, "status": 7, "message": 7}')}]}`;
     let text = page(500);
     const { ask } = await startBefore(() => jsonText(text), { MAX_PAGE_SIZE: "500" });
@@ -59,14 +59,14 @@ describe("any number of values of a wrong type", () => {
     expect(codesOf((await ask(query)) as Answer<unknown>)).toEqual([unusable("results.0.message")]);
   });
 
-  test("make a list unusable with an unreadable row, which is reported", async () => {
+  test("do not hide an unreadable row, which makes the list unusable", async () => {
     const { ask } = await startWith(`{"results": [{"id": 1, "status": 7}, {"id": "2"}]}`);
     const query = `{ experiment(id: "ada.mnist.42") { statuses { nodes { rawStatus } } } }`;
     expect(codesOf((await ask(query)) as Answer<unknown>)).toEqual([unusable("results.1.id")]);
   });
 });
 
-test("lists over 100,000 records or files fail after a few smaller pages", async () => {
+test("lists of over 100,000 items fail after retries with smaller pages", async () => {
   const [rows, files] = [times(100_001, "{}"), times(100_001, '["a"]')];
   const { ask, service } = await startBefore(
     ({ path }) => jsonText(path.includes("outputs") ? `{"files": [${files}]}` : `{"results": [${rows}]}`),
@@ -90,7 +90,7 @@ test("lists over 100,000 records or files fail after a few smaller pages", async
   );
 });
 
-test("reports more than 10,000 metrics as an error, other objects as null", async () => {
+test("fails for over 10,000 metrics, and returns null for other long objects", async () => {
   let names = 10_000;
   const { ask } = await startBefore(({ path }) =>
     jsonText(
@@ -123,7 +123,7 @@ test("reports more than 10,000 metrics as an error, other objects as null", asyn
   );
 });
 
-test("an error body that repeats long field names gets our own message", async () => {
+test("an error body that repeats long field names is not quoted", async () => {
   // The error message, written out, would exceed the memory of the gateway.
   const deep = `{"${"k".repeat(160)}":`.repeat(190);
   const text = `${deep}[${times(9_000, '""')}]${"}".repeat(190)}`;

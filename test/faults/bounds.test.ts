@@ -44,7 +44,7 @@ describe("the field limit counts selections with expanded fragments before execu
   test.each([
     [7, 50],
     [30, 1],
-  ])("%i fragments with four-way expansion, on %i objects", async (levels, count) => {
+  ])("%i fragments that each expand four times, on %i objects", async (levels, count) => {
     const { ask, service } = await startEmpty({ MAX_DEPTH: "1000", MAX_FIELDS: "10000" });
     const query = `query ($of: [_Any!]!) { _entities(representations: $of) { ... on Project { ...F0 } } } ${doubling(levels)}`;
     const answer = await ask(query, { of: Array.from({ length: count }, () => PROJECT) }, { token: null });
@@ -59,7 +59,7 @@ describe("the field limit counts selections with expanded fragments before execu
     expect(await beyond.ask(query, variables)).toEqual({ errors: tooManySelected(size - 1) });
   });
 
-  test("a document separately for each list in its variables", async () => {
+  test("the same document anew for each length of a list variable", async () => {
     const { ask } = await startEmpty({ MAX_FIELDS: "9" });
     const query = "query ($of: [ID!]!) { entities(ids: $of) { id } }";
     const sizes = [1, 5, 1];
@@ -133,7 +133,7 @@ describe("a limit checked during completion", () => {
   test.each([
     ["read for one row", (index: number) => ({ build_job: null, name: `${index}`.padEnd(90, "\u0001") })],
     ["shared by all rows", () => ({ name: null, build_job: "ada.mnist.builds.1" })],
-  ])("counts short control-character strings as JSON-escaped, in a record %s", async (_, rowOf) => {
+  ])("counts short strings of control characters with escapes, in a record %s", async (_, rowOf) => {
     const results = Array.from({ length: 500 }, (_each, index) => ({ id: index + 1, ...rowOf(index) }));
     const build = { id: 1, unique_name: "ada.mnist.builds.1", name: "\u0001".repeat(90) };
     const service = await startFake(({ path }) => ({
@@ -253,7 +253,7 @@ describe("bounded validation", () => {
     expect(await ask(query)).toEqual({ errors: tooLarge(message) });
   });
 
-  test("reports at most 20 document errors and a notice of more", async () => {
+  test("reports at most 20 document errors, and notes further errors", async () => {
     const { ask } = await startEmpty({ MAX_TOKENS: "4000" });
     const { errors = [] } = await ask(`{ viewer { ${times(500, (index) => `unknown${index}`)} } }`);
     expect(errors).toHaveLength(21);
@@ -271,7 +271,7 @@ describe("bounded validation", () => {
       "a subscription",
       'subscription ($filter: RunFilter) { runsUpdated(of: "a.b", filter: $filter) { __typename } }',
     ],
-  ])("reports at most 5 variable errors of %s and notes any more", async (_, query) => {
+  ])("reports at most 5 variable errors of %s, and notes further errors", async (_, query) => {
     const { url } = await startEmpty();
     const filter = Object.fromEntries(Array.from({ length: 50 }, (_each, index) => [`no${index}`, 1]));
     const accept = "text/event-stream";
@@ -313,7 +313,7 @@ describe("execution yields to the event loop", () => {
 
   test.each([
     ["ends five seconds after the deadline of its operation", 5_000, true],
-    ["does not end before that", 4_999, false],
+    ["continues until five seconds after the deadline", 4_999, false],
   ])("and remaining computation %s", async (_, ms, isEnded) => {
     const { ask } = await startLog("\n".repeat(20_000), { REQUEST_TIMEOUT_MS: "60000" });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

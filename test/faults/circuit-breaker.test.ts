@@ -25,7 +25,7 @@ describe("a repeatedly failing service", () => {
     expect(await one()).toBe(next);
   });
 
-  test("opens the circuit after 20 failures, reporting retry time and metric", async () => {
+  test("opens the circuit after 20 failures, and errors contain the retry time", async () => {
     const { service, one, gateway } = await startOfTen();
     expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(0);
     service.fail(/./, respondWith({ status: 503, text: "" }));
@@ -107,14 +107,14 @@ describe("a repeatedly failing service", () => {
     expect(await one()).toBe("ok");
   });
 
-  test.each([401, 403, 404, 409, 429, 500])("is not inferred from responses with %i", async (status) => {
+  test.each([401, 403, 404, 409, 429, 500])("is not assumed after responses with %i", async (status) => {
     const { service, one } = await startOfTen();
     service.fail(/./, respondWith({ status, json: {} }), (call) => call <= 25);
     await inSequence(25, one);
     expect(await one()).toBe("ok");
   });
 
-  test("is not inferred from requests that time out before being sent", async () => {
+  test("is not assumed after requests that time out before being sent", async () => {
     await withDeadline(async (deadlineMs) => {
       const { service, gateway, one } = await startOfTen({
         UPSTREAM_CONNECTIONS: "1",
@@ -140,7 +140,7 @@ describe("a repeatedly failing service", () => {
     return scene;
   }
 
-  test("gets only the probe while other requests wait, and then all", async () => {
+  test("gets only the probe first, and then the waiting requests", async () => {
     const { service, many, gateway } = await startOpen();
     const delayed = delayAll();
     service.fail(/./, delayed.fault);
@@ -158,7 +158,7 @@ describe("a repeatedly failing service", () => {
     expect(service.calls()).toHaveLength(33);
   });
 
-  test("keeps the circuit open without a probe response in 4 seconds", async () => {
+  test("keeps the circuit open if no probe response arrives in 4 seconds", async () => {
     const { service, one, many, pass } = await startOpen();
     const delayed = delayAll();
     service.fail(/./, delayed.fault);
@@ -173,7 +173,7 @@ describe("a repeatedly failing service", () => {
     expect(await one()).toBe("ok");
   });
 
-  test("is probed by the waiting request's path every other time", async () => {
+  test("is probed at the waiting request's path every second time", async () => {
     const { service, one, pass } = await startOpen();
     service.heal();
     service.fail(/users/, reset);
@@ -188,7 +188,7 @@ describe("a repeatedly failing service", () => {
   });
 
   test.each(["leaves", "has no time left"])(
-    "is probed to the end when the waiting caller %s",
+    "is probed to the end although the waiting caller %s",
     async (how) => {
       await withDeadline(async (deadlineMs) => {
         const { service, one, gateway } = await startOpen(
@@ -297,7 +297,7 @@ describe("a repeatedly failing service", () => {
   });
 });
 
-test("connections fail after UPSTREAM_CONNECT_TIMEOUT_MS, without an unknown outcome for commands", async () => {
+test("after UPSTREAM_CONNECT_TIMEOUT_MS, connections fail and commands count as unsent", async () => {
   // No other limit would end the request.
   const gateway = await startGateway({
     upstream: await startSilent(),

@@ -44,7 +44,7 @@ async function rawOf(content: string): Promise<unknown> {
 }
 
 describe("the source of a configuration", () => {
-  test("is parsed once for all its fields, and not for others", async () => {
+  test("is parsed once, and only if a field needs it", async () => {
     const parsed = countParsed();
     const { ask } = await startText("kind: experiment");
     const others = `{ experiment(id: "ada.mnist.42") { name tags parameters { name } } group(id: "ada.mnist.5") { content } }`;
@@ -68,7 +68,7 @@ describe("the source of a configuration", () => {
 
   const LIMIT = 16_384;
 
-  test("is parsed up to 16,384 characters; longer ones give a field error", async () => {
+  test("is parsed up to 16,384 characters, and longer text is an error", async () => {
     const longest = `kind: ${"x".repeat(LIMIT - 6)}`;
     expect(await rawOf(longest)).toEqual({ kind: "x".repeat(LIMIT - 6) });
     const parsed = countParsed();
@@ -153,7 +153,7 @@ describe("the source of a configuration", () => {
     ["is nested as deeply as its length, in lists", "- ".repeat(8_000)],
     ["contains several documents", "a: 1\n---\nb: 2"],
     ["consists of errors", "]".repeat(16_000)],
-  ])("that %s is an error at each field, beside the record", async (_, content) => {
+  ])("that %s fails each `config` field, but not the record", async (_, content) => {
     const [parsed, words] = [countParsed(), countWords()];
     for (const key of ["content", "config"]) {
       const { ask, logged } = await startText(content, key);
@@ -189,7 +189,7 @@ describe("the source of a configuration", () => {
     expect(await rawOf(content)).toBe(null);
   });
 
-  test("is also read from its documented key", async () => {
+  test("is also read from the documented key `config`", async () => {
     const { ask } = await startText("kind: job", "config");
     expect(await ask(CONFIG)).toEqual({
       data: { experiment: { name: "base", config: { kind: "job", raw: { kind: "job" } } } },

@@ -20,7 +20,7 @@ import {
 } from "../support/one-read.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 
-describe("one of two tokens", () => {
+describe("a token", () => {
   const answersTo = (
     gateway: Gateway,
     { token, from, count }: { readonly token: string; readonly from: number; readonly count: number },
@@ -32,7 +32,7 @@ describe("one of two tokens", () => {
   test.each([
     ["that the service has accepted", ["heavy", "light"]],
     ["that the service has not answered yet", []],
-  ])("gets queue space although the other would fill it: tokens %s", async (_, known) => {
+  ])("gets space in a queue that another token would fill: tokens %s", async (_, known) => {
     const service = await startDelayedRecords();
     const gateway = await startGateway({
       upstream: service,
@@ -52,7 +52,7 @@ describe("one of two tokens", () => {
     expect(new Set(others.map(firstCodeOf))).toEqual(new Set(["ok", "SERVICE_OVERLOADED"]));
   });
 
-  test("is served at once if verified, despite many slowly rejected invented tokens", async () => {
+  test("is served at once if verified, despite many invalid tokens", async () => {
     const service = await startDelayedRecords();
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "8" } });
     const first = askFor(gateway, statusOf(1), "known");
@@ -106,7 +106,7 @@ describe("one of two tokens", () => {
     expect(rounds).toEqual(["abc", "abc", "abc", "abc"]);
   });
 
-  test("gets a connection although the other sends more than its share", async () => {
+  test("gets a connection although another token exceeds its share of connections", async () => {
     const service = await startDelayedRecords();
     const gateway = await startGateway({
       upstream: service,
@@ -123,7 +123,7 @@ describe("one of two tokens", () => {
     expect(new Set(answers.map(firstCodeOf))).toEqual(new Set(["ok"]));
   });
 
-  test("gets a connection from the eighth reserved for callers with fewer requests", async () => {
+  test("gets one of the connections reserved for callers with fewer requests", async () => {
     const service = await startDelayedRecords();
     const gateway = await startGateway({
       upstream: service,
@@ -173,7 +173,7 @@ describe("one caller's effect on others:", () => {
   test.each([
     ["one token", () => "one"],
     ["invented tokens of one address", (round: number) => `invented${round}`],
-  ])("a record failing for %s opens no circuit while others succeed", async (_, tokenOf) => {
+  ])("a record failing for %s opens no circuit while other requests succeed", async (_, tokenOf) => {
     const gateway = await startGateway({ upstream: await failing() });
     expect(await askFor(gateway, statusOf(42), "other")).toEqual(RUNNING_ANSWER);
     for (let round = 0; round < 30; round++) {
@@ -232,7 +232,7 @@ describe("one caller's effect on others:", () => {
       upTo(5).map((id) => runOf("job", id)),
     ],
     ["a record", ({ path }: Seen) => path.endsWith("/jobs/1/"), TWELVE, upTo(5).map(() => runOf("job", 1))],
-  ])("failures of %s open no circuit while others succeed", async (_, where, tokens, queries) => {
+  ])("failures of %s open no circuit while other requests succeed", async (_, where, tokens, queries) => {
     const gateway = await startFailing();
     const healthy = KINDS.map((kind) => runOf(kind, 9));
     expect(await gateway.codes(TWELVE, healthy)).toEqual(["ok"]);
@@ -262,7 +262,7 @@ describe("one caller's effect on others:", () => {
     expect(await gateway.isOpen()).toBe(true);
   });
 
-  test("a service failing for every token, one or several, opens the circuit", async () => {
+  test("a service that fails for every token opens the circuit", async () => {
     for (const tokens of [["one"], ["one", "two"]]) {
       const gateway = await startGateway({ upstream: await failing() });
       for (let round = 0; round < 20; round++)
@@ -271,7 +271,7 @@ describe("one caller's effect on others:", () => {
     }
   });
 
-  test("a successful probe counts, so one failing token does not reopen it", async () => {
+  test("one failing token does not reopen the circuit after a successful probe", async () => {
     const gateway = await startFailing();
     gateway.fail(({ path }) => path.endsWith("/experiments/1/"));
     const askFailing = (count: number) => gateway.codes(["one"], Array(count).fill(statusOf(1)));

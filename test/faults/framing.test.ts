@@ -263,7 +263,7 @@ async function verdictOf(
   return found(received) === expected(textOf(size)) ? "whole" : "has another content";
 }
 
-describe("a response arrives whole, or its connection closes when the caller disconnects:", () => {
+describe("a response arrives whole, or ends when its caller disconnects:", () => {
   test.each(chosen(WHOLE, 8))("%s", async (_, { operation, size, reader, ...shape }) => {
     const asked = OPERATIONS[operation];
     const body = await encodedBody({ operation, size, encoding: shape.encoding });

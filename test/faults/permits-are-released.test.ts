@@ -51,7 +51,7 @@ describe("many requests on one closed connection", () => {
     expect(received?.body.toString()).toBe("half and half");
   });
 
-  test("are cancelled upstream, including those queued behind another", async () => {
+  test("are cancelled upstream, including requests behind an unanswered one", async () => {
     const { url, pending } = await startDelayed();
     const gateway = await startGateway({ upstream: { url } });
     const request = (id: number) =>
@@ -93,7 +93,7 @@ describe("callers that do not read a long response", () => {
     return { service, gateway, dawdle };
   }
 
-  test("are disconnected above MAX_WAITING_BYTES in total, the largest share first", async () => {
+  test("are disconnected, largest first, if they exceed MAX_WAITING_BYTES in total", async () => {
     const env = { MAX_OPERATIONS: "16", MAX_WAITING_BYTES: "20000000", READ_TIMEOUT_MS: "600000" };
     const { dawdle } = await startLong(env);
     const light = await dawdle("light").response;
@@ -104,7 +104,7 @@ describe("callers that do not read a long response", () => {
   });
 });
 
-test("callers that disconnect before execution release permits and memory, also for events", async () => {
+test("callers that disconnect before execution release their permits and memory", async () => {
   const gateway = await startGateway({
     upstream: await startDelayed(),
     env: { MAX_UPSTREAM_BYTES: "400000" },
@@ -126,7 +126,7 @@ test("callers that disconnect before execution release permits and memory, also 
   expect((await gateway.ask(query, variables)).errors).toBeUndefined();
 });
 
-test("callers that disconnect while waiting for a connection free the queue", async () => {
+test("callers that disconnect while waiting for a connection leave the queue", async () => {
   const service = await startDelayedRecords();
   const gateway = await startGateway({
     upstream: service,

@@ -53,7 +53,7 @@ describe("with a busy upstream service, the gateway", () => {
     expect(Object.values(data)).toEqual(Array.from({ length: 12 }, () => ({ status: "RUNNING" })));
   });
 
-  test("rejects an operation's reads when four times MAX_UPSTREAM_REQUESTS wait", async () => {
+  test("rejects an operation's reads if more than four times MAX_UPSTREAM_REQUESTS wait", async () => {
     const { service, gateway } = await startBreakable({
       MAX_UPSTREAM_REQUESTS: "2",
       MAX_UPSTREAM_WIDTH: "1",

@@ -59,7 +59,7 @@ const QUICK = {
 
 const KNOWN = /^(?:UPSTREAM_\w+|NOT_FOUND|RATE_LIMITED)$/;
 
-test("survives arbitrary upstream bytes, and failed sent commands have unknown outcomes", async () => {
+test("survives arbitrary upstream bytes, and reports sent commands' outcomes as unknown", async () => {
   const service = await startWire();
   const query = `{ job(id: "ada.mnist.jobs.3") { status logs { text } } }`;
   const command = `mutation { copyExperiment(id: "ada.mnist.3") { experiment { internalId } } }`;
@@ -100,7 +100,7 @@ test.each([
   ["102 Processing\r\n\r\nHTTP/1.1 409 Conflict\r\nContent-Length: 0", "CONFLICT undefined"],
   // undici treats an unrequested 100 as the end of the connection.
   ["100 Continue", "UPSTREAM_UNAVAILABLE unknown"],
-])("an informational response %j before the final one makes it %s", async (informational, outcome) => {
+])("after an informational response %j, the result is %s", async (informational, outcome) => {
   const service = await startRaw(({ write }) => write(`HTTP/1.1 ${informational}\r\n\r\n${FINAL}`));
   for (const query of outcome === "ok" ? OPERATIONS : COMMANDS) {
     const before = service.seen().length;

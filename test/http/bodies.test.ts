@@ -46,7 +46,7 @@ describe("request bodies", () => {
   test.each([
     ["with its length", (bytes: number) => withLength(bytes)],
     ["in chunks", (bytes: number) => inChunks(withLength(bytes))],
-  ])("sent %s may have MAX_BODY_BYTES, not a byte more", async (_, body) => {
+  ])("sent %s may have at most MAX_BODY_BYTES", async (_, body) => {
     const { url } = await startDemoGateway({ env: { MAX_BODY_BYTES: "5000", MAX_OPERATIONS: "1" } });
     for (const bytes of [5_000, 5_001, 500_000, 100]) {
       const sent = await sendTo(`${url}/graphql`, { body: body(bytes), headers: JSON_BODY });
@@ -82,7 +82,7 @@ describe("request bodies", () => {
     /^HTTP\/1\.1 503 [^]*connection: close\r\n[^]*\{"errors":\[\{"message":"The gateway is overloaded; try again later\.","extensions":\{"code":"SERVICE_OVERLOADED","requestId":"[\w-]+"\}\}\]\}/i,
   );
 
-  test("being received count towards a limit, rejecting the largest caller's oldest", async () => {
+  test("being received share a limit that rejects the largest caller's oldest body", async () => {
     const gateway = await startDemoGateway({ env: { MAX_WAITING_BYTES: "3000" } });
     const token = gateway.demo.users[0]?.token ?? "";
     await gateway.ask("{ viewer { username } }", {}, { token });

@@ -33,7 +33,7 @@ const dataOf = (body: Buffer) => (JSON.parse(body.toString()) as { data: object 
 
 describe("a response above 1 kB", () => {
   test.each(["POST", "GET"] as const)(
-    "by %s is gzipped for clients accepting it, and marked no-store",
+    "to %s is gzipped for clients that accept gzip, and marked no-store",
     async (method) => {
       const { url } = await start(LONG);
       const { headers, body } = await ask(url, { "accept-encoding": "gzip, deflate, br" }, method);
@@ -49,7 +49,7 @@ describe("a response above 1 kB", () => {
   );
 
   test.each(ENCODINGS)(
-    "with Accept-Encoding $accepted has content coding $encoding and sends Vary",
+    "for Accept-Encoding $accepted has content coding $encoding and a Vary header",
     async ({ accepted, encoding }) => {
       const { url } = await start(LONG);
       const { headers, body } = await ask(url, { "accept-encoding": accepted });

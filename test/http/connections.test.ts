@@ -119,7 +119,7 @@ const block = (ms: number) => void Atomics.wait(new Int32Array(new SharedArrayBu
 test.each([
   ["heads that did not arrive", "GET / HTTP/1.1\r\n", 408],
   ["idle connections", READY, 200],
-])("closes %s at the same time over several ticks", async (_, sent, status) => {
+])("closes %s over several ticks if they expire together", async (_, sent, status) => {
   await withDeadline(async (deadlineMs) => {
     const limits = { ...SOCKET_LIMITS, headersTimeout: deadlineMs, keepAliveTimeout: deadlineMs };
     const server = createHttpServer((_request, response) => void response.end("ready\n"), {

@@ -54,7 +54,7 @@ test.each<Row>([
   expect(calls()).toEqual([]);
 });
 
-test("probes report the gateway alive, and ready until it drains", async () => {
+test("probes report that the gateway is alive, and ready until draining", async () => {
   const { url, drain } = await startGateway({ upstream: { url: "http://127.0.0.1:1" } });
   const probes = async () => {
     const reported = ["/healthz", "/readyz"].map((path) => sendTo(url + path, { method: "GET" }));

@@ -94,7 +94,7 @@ describe("the GraphiQL page", () => {
     },
   );
 
-  test("for the demo starts with its token, records and a variable-free operation", async () => {
+  test("for the demo starts with a token and an operation without variables", async () => {
     const { url, demo, ask } = await startDemoGateway();
     const { token, welcome, operations } = settingsIn(await openPage(url));
     expect(token).toBe(demo.users[0]?.token);

@@ -147,7 +147,7 @@ test("closes 500 slow clients with 408 while answering all others", async () => 
   });
 });
 
-test("answers a client that waits long, and disconnects one that never reads", async () => {
+test("answers a waiting client, and disconnects a client that never reads", async () => {
   const service = await startDelayed();
   const { pending } = service;
   const gateway = await start(service, { timeout: 50 }, { READ_TIMEOUT_MS: "600000" });

@@ -51,7 +51,7 @@ test("a caller is remembered while it has work in progress", () => {
   expect(callers.of("t0ken", "192.0.2.1")).not.toBe(caller);
 });
 
-test("remembers 2,000 unverified callers, which displace no verified one", () => {
+test("remembers at most 2,000 unverified callers, without forgetting a verified one", () => {
   const { callers } = startCallers();
   const verified = callers.of("verified", "192.0.2.1");
   verified.markVerified();

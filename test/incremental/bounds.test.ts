@@ -26,7 +26,7 @@ const startWith = (opened: Promise<void>) =>
     return { json: { id: 7, description: "x".repeat(2_000) } };
   });
 
-test("payloads share one request budget; errors beyond it belong to their payload", async () => {
+test("payloads share one request limit, above which a payload has errors", async () => {
   const upstream = await startWith(Promise.resolve());
   const { url } = await startGateway({ upstream, env: { MAX_UPSTREAM_REQUESTS: "2" } });
   const { data, errors } = merge(await askIncrementally(url, { query: QUERY }, SIGNED_IN));
@@ -49,7 +49,7 @@ test.each([
   expect(new Set(codes)).toEqual(new Set(["OPERATION_TOO_LARGE"]));
 });
 
-test("payloads share one deadline; late ones fail and the response ends", async () => {
+test("payloads share one deadline; late payloads fail, and the response ends", async () => {
   await withDeadline(async (deadlineMs) => {
     const upstream = await startWith(new Promise(() => {}));
     const { url } = await startGateway({ upstream, env: { REQUEST_TIMEOUT_MS: `${deadlineMs}` } });

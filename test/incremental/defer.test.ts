@@ -102,7 +102,7 @@ test("refuses deferred introspection fragments that produce too many pending par
   ]);
 });
 
-test("announces and sends nothing for values that have become null", async () => {
+test("announces and sends no payload for values that have become null", async () => {
   const { ask, calls } = await start();
   const payloads = await ask(`{
     experiment(id: "ada.mnist.4") { status ... @defer { buildJob { description } statuses { totalCount } } }
@@ -112,7 +112,7 @@ test("announces and sends nothing for values that have become null", async () =>
   expect(calls()).toEqual(["GET ada/mnist/experiments/4/"]);
 });
 
-test("deferred errors are reported in their payload; propagating ones fail the fragment", async () => {
+test("a payload contains its errors, and fails if an error propagates", async () => {
   const { ask } = await start({ ...EXPERIMENT, build_job: "ada.mnist.builds.8" });
   const payloads = await ask(`{
     experiment(id: "ada.mnist.3") {
@@ -148,7 +148,7 @@ test.each([
   expect(merge(await ask(list)).data).toEqual({ project: { experiments: { nodes } } });
 });
 
-test("result keys named like inherited object properties do not expose them", async () => {
+test("result keys named like inherited object properties do not expose these properties", async () => {
   const { url } = await startBefore(() => ({ json: { detail: "No." }, status: 403 }));
   const query = `{ constructor: project(id: "ada.mnist") { fromEntries: description }
     toString: node(id: "node-1") { hostname } ... @defer { gateway { version } } }`;
@@ -157,7 +157,7 @@ test("result keys named like inherited object properties do not expose them", as
   expect(Object.fromEntries).toBeTypeOf("function");
 });
 
-test("a deferred fragment of a payload is read after the write", async () => {
+test("a deferred fragment of a mutation is read after the command", async () => {
   const upstream = await startBuilt();
   const { url } = await startGateway({ upstream });
   const query = `mutation { stopExperiment(id: "ada.mnist.3", force: true) {

@@ -44,7 +44,7 @@ test.each([
   [0.1, "lists", LISTS, 20],
   [0.5, "lists", LISTS, 20],
 ] as const)(
-  "at failure rate %d, merged %s equal whole results except payload-local errors",
+  "at failure rate %d, merged %s equal whole results, except payloads' errors",
   async (share, _, operations, most) => {
     // Without lists by ids: the gateway remembers for a while that the service rejected them.
     const ask = await startBoth(share, true);

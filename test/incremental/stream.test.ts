@@ -36,7 +36,7 @@ const missing = (index: number) => ({
   extensions: { code: "NOT_FOUND" },
 });
 
-test("streamed items follow the initial items in order, and are read afterwards", async () => {
+test("streamed items are read and delivered after the initial items, in order", async () => {
   const { ask, calls } = await start();
   const payloads = await ask(NODES);
   expect(payloads[0]).toEqual({
@@ -64,7 +64,7 @@ test("a streamed list nulled by an item reports the error and ends", async () =>
 });
 
 test.each([{ count: 3 }, { count: 9 }, { on: false }])(
-  "sends no further payload with %j",
+  "sends a single payload with variables %j",
   async (variables) => {
     const { ask } = await start();
     const payloads = await ask(NODES, variables);

@@ -23,7 +23,7 @@ test("a query over a WebSocket can be delivered incrementally", async () => {
 });
 
 test.each(["completes it", "closes its connection"])(
-  "a client that %s before any payload frees its permit and requests",
+  "an operation releases its permit and requests if its client %s early",
   async (what) => {
     let open = 0;
     const url = await listen((_, response) => {

@@ -156,7 +156,7 @@ test("a mutation response updates a watched query without another request", asyn
   ]);
 });
 
-test("`errorPolicy: all` returns each missing field's code beside the rest", async () => {
+test("`errorPolicy: all` returns partial data and a code for each missing field", async () => {
   const { client, calls } = await startSignedIn();
   const { data, error } = await client.query({
     query: gql(`query Partly {
@@ -175,7 +175,7 @@ test("`errorPolicy: all` returns each missing field's code beside the rest", asy
   expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/experiments/999/"]);
 });
 
-test("a refused login is not UNAUTHENTICATED; a successful one returns the token", async () => {
+test("a refused login returns BAD_CREDENTIALS; a successful login returns a token", async () => {
   const { client, calls, signIn } = await startClient();
   const logIn = (password: string) =>
     client.mutate({ mutation: SignInDocument, variables: { input: { username: "ada", password } } });

@@ -27,7 +27,7 @@ async function lint(...paths: string[]) {
   return linted.map(({ filePath, messages }) => ({ file: relative(ROOT, filePath), messages }));
 }
 
-test("graphql-eslint finds no problems in schema, bundled and example operations", async () => {
+test("graphql-eslint finds no problems in the schema, bundled operations and examples", async () => {
   const linted = await lint("schema", "examples/runs/src");
   expect(linted.filter(({ messages }) => messages.length > 0)).toEqual([]);
   const files = linted.map(({ file }) => file);

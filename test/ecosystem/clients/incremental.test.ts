@@ -23,33 +23,36 @@ const expectedOf = (whole: unknown) => ({
 test.each([
   ["the format of graphql-js 17", () => new GraphQL17Alpha9Handler()],
   ["the format of August 2022", () => new Defer20220824Handler()],
-] as const)("Apollo Client's handler shows a table after one round: %s", async (_, createHandler) => {
-  const { uri, headers, open, whole } = await start();
-  const client = new ApolloClient({
-    link: ApolloLink.from([new HttpLink({ uri, headers })]),
-    cache: new InMemoryCache(),
-    // Safe: the types of Apollo Client differ only with `exactOptionalPropertyTypes`.
-    incrementalHandler: createHandler() as NonNullable<ApolloClient.Options["incrementalHandler"]>,
-  });
-  onTestFinished(() => client.stop());
-  const shown = await new Promise<unknown[]>((resolve, reject) => {
-    const all: unknown[] = [];
-    const subscription = client.watchQuery({ query: TABLE, fetchPolicy: "no-cache" }).subscribe({
-      next: ({ data, error, loading, dataState }) => {
-        if (error) reject(error);
-        if (dataState === "empty") return;
-        all.push(structuredClone(data));
-        open();
-        if (!loading && dataState === "complete") resolve(all);
-      },
-      error: reject,
+] as const)(
+  "Apollo Client's handler shows a table after one round of requests: %s",
+  async (_, createHandler) => {
+    const { uri, headers, open, whole } = await start();
+    const client = new ApolloClient({
+      link: ApolloLink.from([new HttpLink({ uri, headers })]),
+      cache: new InMemoryCache(),
+      // Safe: the types of Apollo Client differ only with `exactOptionalPropertyTypes`.
+      incrementalHandler: createHandler() as NonNullable<ApolloClient.Options["incrementalHandler"]>,
     });
-    onTestFinished(() => subscription.unsubscribe());
-  });
-  expect(shownOf(shown)).toMatchObject(expectedOf(await whole()));
-});
+    onTestFinished(() => client.stop());
+    const shown = await new Promise<unknown[]>((resolve, reject) => {
+      const all: unknown[] = [];
+      const subscription = client.watchQuery({ query: TABLE, fetchPolicy: "no-cache" }).subscribe({
+        next: ({ data, error, loading, dataState }) => {
+          if (error) reject(error);
+          if (dataState === "empty") return;
+          all.push(structuredClone(data));
+          open();
+          if (!loading && dataState === "complete") resolve(all);
+        },
+        error: reject,
+      });
+      onTestFinished(() => subscription.unsubscribe());
+    });
+    expect(shownOf(shown)).toMatchObject(expectedOf(await whole()));
+  },
+);
 
-test("urql shows a table after one round", async () => {
+test("urql shows a table after one round of requests", async () => {
   const { uri, headers, open, whole } = await start();
   const client = new Client({
     url: uri,

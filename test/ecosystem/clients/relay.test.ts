@@ -76,7 +76,7 @@ test("the store appends a connection's second page to the first", async () => {
   expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=100"]);
 });
 
-test("a failed field is caught with its code; other fields remain", async () => {
+test("@catch returns a failed field's code, and other fields are kept", async () => {
   const { load, calls } = await startRelay({
     Partly: `query PartlyQuery {
       there: experiment(id: "ada.mnist.42") { uniqueName }
@@ -97,13 +97,13 @@ test("a failed field is caught with its code; other fields remain", async () => 
 const Card = `fragment Card_experiment on Experiment @refetchable(queryName: "CardRefetchQuery") { description }`;
 const Page = `query PageQuery { experiment(id: "ada.mnist.42") { ...Card_experiment } }`;
 
-test("with default names the compiler refuses @refetchable without `interface Node`", async () => {
+test("with default names, the compiler rejects @refetchable for lack of `interface Node`", async () => {
   await expect(startRelay({ Card, Page })).rejects.toThrow(
     /Invalid use of @refetchable on fragment 'Card_experiment'.* the Node interface/s,
   );
 });
 
-test("with Relay's names a record is refetched by its id", async () => {
+test("with Relay's names, a record is refetched by its id", async () => {
   const { load, read, ask, calls } = await startRelay({ Card, Page }, RELAY_NAMES);
   const { experiment } = await load("PageQuery", {});
   expect(await read("Card_experiment", experiment)).toEqual({
@@ -121,7 +121,7 @@ test("with Relay's names a record is refetched by its id", async () => {
   expect(calls()).toEqual(["GET ada/mnist/experiments/42/"]);
 });
 
-test("with Relay's names a record's list is paged by the record's id", async () => {
+test("with Relay's names, a record's list is paged by the record's id", async () => {
   const documents = {
     Log: `fragment Log_run on Run
       @argumentDefinitions(count: { type: "Int", defaultValue: 4 }, cursor: { type: "String" })

@@ -110,7 +110,7 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
     expect(renamed.sources("Query", "trainingJob")).toEqual(["a-rungraph"]);
   });
 
-  test("silently merges another subgraph's jobs without a root field into ours", async () => {
+  test("silently merges our jobs and another subgraph's jobs without conflicting root fields", async () => {
     const sdl = JOB_BOARD.replace("job(id: ID!)", "vacancy(id: ID!)");
     const { problems, sources } = compose([await startRungraph(), { ...jobBoard, sdl }]);
     expect(problems).toEqual([]);

@@ -47,7 +47,7 @@ describe("with Hive Router's planner", () => {
   // Without FULL, these tests run only with another router.
   if (isFull) routerTests(startRouter);
 
-  test("a subgraph sorted before the gateway cannot narrow runs to kinds", async () => {
+  test("fragments on run types fail if another subgraph sorts before the gateway", async () => {
     const query = "{ pinnedRuns { status ... on Job { buildJob { uniqueName } } } }";
     const pinned = PINNED.slice(0, 1);
     const before = await startGraph(startRouter, { pinned, name: "rungraph" });
@@ -56,7 +56,7 @@ describe("with Hive Router's planner", () => {
     expect((await behind.ask(query)).errors).toBeUndefined();
   });
 
-  test("a non-null run list shows null for a missing run", async () => {
+  test("a list of non-null runs contains null for a missing run", async () => {
     const { ask } = await startGraph(startRouter, { pinned: PINNED, sdlOfNotes: NOT_NULLABLE });
     expect((await ask("{ pinnedRuns { status } }")).data).toEqual({
       pinnedRuns: [{ status: "SUCCEEDED" }, null],
@@ -65,7 +65,7 @@ describe("with Hive Router's planner", () => {
 });
 
 describe("with Hive Gateway's own planner", () => {
-  test("experiments resolve by name, with the caller's token and gateway codes", async () => {
+  test("experiments resolve by name, with the caller's token and gateway error codes", async () => {
     const { ask, calls } = await startGraph(startDefault, {
       models: [
         ["digits", "production", "ada.mnist.42"],
@@ -95,7 +95,7 @@ describe("with Hive Gateway's own planner", () => {
     ]);
   });
 
-  test("another subgraph's run fields exist only if it references the runs", async () => {
+  test("fields that @interfaceObject adds are null on runs of another subgraph", async () => {
     const { ask } = await startGraph(startDefault, { pinned: ["Experiment:ada/mnist/42"] });
     const answer = await ask(
       `{ pinnedRuns { status notes } experiment(id: "ada.mnist.42") { status notes } }`,
@@ -108,7 +108,7 @@ describe("with Hive Gateway's own planner", () => {
     });
   });
 
-  test("a missing run is null without error, or nulls a non-null list", async () => {
+  test("a missing run is null, or nulls a list of non-null runs", async () => {
     const query = "{ pinnedRuns { status } }";
     const nullable = await startGraph(startDefault, { pinned: PINNED });
     expect(await nullable.ask(query)).toEqual({ data: { pinnedRuns: [{ status: "SUCCEEDED" }, null] } });

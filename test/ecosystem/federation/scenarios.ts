@@ -145,7 +145,7 @@ export function routerTests(startRouter: StartRouter): void {
     expect(calls()).toEqual(["GET ada/mnist/groups/1/"]);
   });
 
-  test("fields that are part of a name or an id cause no upstream request", async () => {
+  test("fields that a name or an id contains cause no upstream request", async () => {
     const { ask, calls } = await startGraph(startRouter, { models: MODELS, pinned: ["Job:ada/mnist/1"] });
     const answer = await ask(`{
       models { trainedBy { id uniqueName notes project { uniqueName } } }
@@ -175,7 +175,7 @@ export function routerTests(startRouter: StartRouter): void {
       profile: "polyaxon-0.4",
       experiments: [`GET ada/mnist/experiments?query=id%3A${GROUP.join("%7C")}&limit=100`],
     },
-  ])("24 experiments by their names and their two builds are read once: $profile", async (server) => {
+  ])("24 experiments and their two builds are each read once: $profile", async (server) => {
     const { ask, calls } = await startGraph(startRouter, {
       models: GROUP.map((id) => [`model-${id}`, "candidate", `ada.mnist.1.${id}`]),
       env: { UPSTREAM_PROFILE: server.profile },
@@ -204,7 +204,7 @@ export function routerTests(startRouter: StartRouter): void {
     expect(calls()).toEqual([]);
   });
 
-  test("a name of a missing record is null with the gateway's error", async () => {
+  test("a link to a missing record is null with the gateway's error", async () => {
     const { ask } = await startGraph(startRouter, {
       models: [...MODELS, ["lost", "archived", "ada.mnist.9999"], ["mistaken", "archived", "on my laptop"]],
     });
@@ -231,7 +231,7 @@ export function routerTests(startRouter: StartRouter): void {
     });
   });
 
-  test("a nullable link to a deleted run is null; its siblings resolve", async () => {
+  test("a link to a deleted run is null, and other links resolve", async () => {
     const { ask } = await startGraph(startRouter, { pinned: ["Job:ada/mnist/999", "Job:ada/mnist/1"] });
     const answer = await ask("{ pinnedRuns { status notes } }");
     expect(answer.data).toEqual({
@@ -240,7 +240,7 @@ export function routerTests(startRouter: StartRouter): void {
     expect(codesOf(answer)).toEqual({ "pinnedRuns.0": "NOT_FOUND" });
   });
 
-  test("a subgraph that is down does not affect the data of the others", async () => {
+  test("a subgraph that is down does not affect data of other subgraphs", async () => {
     const { ask, registry } = await startGraph(startRouter, { models: MODELS });
     await registry.stop();
     const { data, errors = [] } = await ask(

@@ -66,7 +66,7 @@ describe.each(["express.mjs", "fastify.mjs"])("the gateway embedded in %s", (pro
     expect((await fetch(`${url}/graphql`)).status).toBe(404);
   });
 
-  test("redirects the mount path to GraphiQL, with all its files", async () => {
+  test("redirects the mount path to GraphiQL, and serves GraphiQL's files", async () => {
     const { url } = await startRecipe(program);
     const response = await fetch(`${url}/runs/`, { headers: { accept: "text/html" } });
     expect(response.url).toBe(`${url}/runs/graphql`);
@@ -75,7 +75,7 @@ describe.each(["express.mjs", "fastify.mjs"])("the gateway embedded in %s", (pro
     for (const [, file = ""] of files) expect((await fetch(new URL(file, response.url))).status).toBe(200);
   });
 
-  test("serves downloads at the URLs it returns", async () => {
+  test("serves downloads at the URLs in its responses", async () => {
     const { url, ask, signIn } = await startRecipe(program);
     const authorization = await signIn();
     const { data } = await ask(`{ experiment(id: "ada.mnist.42") { logsUrl } }`);
@@ -86,7 +86,7 @@ describe.each(["express.mjs", "fastify.mjs"])("the gateway embedded in %s", (pro
     expect(await log.text()).toMatch(/^\d{4}-\d\d-\d\dT.* /);
   });
 
-  test("streams events until the server stops, and its process exits", async () => {
+  test("ends event streams and exits when the server stops", async () => {
     const { send, signIn, kill, ended } = await startRecipe(program);
     await signIn();
     const response = await send(
@@ -102,7 +102,7 @@ describe.each(["express.mjs", "fastify.mjs"])("the gateway embedded in %s", (pro
     expect(await ended).toBe(0);
   });
 
-  test("serves WebSocket subscriptions at its path only", async () => {
+  test("serves WebSocket subscriptions only at its own path", async () => {
     const { url, signIn } = await startRecipe(program);
     const client = createClient({
       url: `${url.replace("http", "ws")}/runs/graphql`,
@@ -132,10 +132,10 @@ describe.each(["express.mjs", "fastify.mjs"])("the gateway embedded in %s", (pro
   });
 });
 
-describe("a body read by the server before the gateway", () => {
+describe("a body that the server reads before the gateway", () => {
   const QUERY = "{ __typename }";
 
-  test("is accepted and measured as parsed by Express", async () => {
+  test("is accepted from Express, and counts towards the body limit", async () => {
     const { ask, url, headers } = await startRecipe("express.mjs", (code) =>
       code.replace("app.use(", `app.use(express.json({ limit: "9mb" }));\napp.use(`),
     );
@@ -159,7 +159,7 @@ describe("a body read by the server before the gateway", () => {
       program: "fastify.mjs",
       change: (code: string) => code.replace(/ {2}scope\.(?:remove|add)ContentType.*\n|.*removeAll.*\n/g, ""),
     },
-  ])("but not forwarded is a clear error: $program", async ({ program, change }) => {
+  ])("and does not forward causes a clear error: $program", async ({ program, change }) => {
     const { send } = await startRecipe(program, change);
     const response = await send(QUERY);
     expect(response.status).toBe(500);
