@@ -24,7 +24,7 @@ import { post } from "./support/raw-requests.ts";
 
 const isFederations = (name: string) => /^_[^_]/.test(name);
 
-test("the committed schema is the served one, without router-only parts", async () => {
+test("the committed schema equals the schema that introspection returns", async () => {
   const { ask } = await startDemoGateway();
   const { data } = await ask<IntrospectionQuery, object>(
     getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true, oneOf: true }),

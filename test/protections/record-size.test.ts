@@ -235,7 +235,7 @@ describe("divides into time slices the work for", () => {
   });
 });
 
-test("a specification is measured once for all commands that have it", async () => {
+test("a specification is measured once for all commands that contain it", async () => {
   const { ask } = await startGateway({
     upstream: await startFake(() => ({ json: { id: 1 } })),
     env: RELEASE_04,
