@@ -37,7 +37,7 @@ test("the committed schema equals the schema that introspection returns", async 
   expect(Object.keys(served.getTypeMap()).filter(isFederations)).toEqual([]);
 });
 
-test("the committed subgraph equals `_service`, without a token or introspection", async () => {
+test("`_service` returns the committed subgraph without a token or introspection", async () => {
   const { ask, calls } = await startDemoGateway({ env: { INTROSPECTION: "off" } });
   const { data } = await ask<{ _service: { sdl: string } }, object>(
     "{ _service { sdl } }",

@@ -57,7 +57,7 @@ describe("schema introspection", () => {
   test.each([
     ["on", true],
     ["off", false],
-  ])("does not decide whether GraphiQL is served, unlike GRAPHIQL=%s", async (GRAPHIQL, isThere) => {
+  ])("is independent of GraphiQL, which GRAPHIQL=%s controls", async (GRAPHIQL, isThere) => {
     const { url } = await startDemoGateway({ env: { GRAPHIQL } });
     const { text } = await sendTo(`${url}/graphql`, { method: "GET", headers: { accept: "text/html" } });
     expect(text.includes("<html")).toBe(isThere);

@@ -199,7 +199,7 @@ describe("a page of a list that the gateway sorts", () => {
     expect(await whole.listed({ order: byLr("DESC"), first: 1 })).toMatchObject({ ids: [4], totalCount: 4 });
   });
 
-  test("reads the list once for the page and its summary", async () => {
+  test("is read together with the list's summary", async () => {
     const { ask, calls } = await startSorted(MIXED);
     const list = `experiments(first: 1, order: { by: { parameter: "lr" } })`;
     const answer = await ask(inProject(`${list} { nodes { internalId } summary { scannedRows } }`));

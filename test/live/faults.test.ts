@@ -190,7 +190,7 @@ test("a resumed run is polled again while other subscribers have unread events",
   expect(await second.next()).toEqual(update(1, "RUNNING", "RESUMING"));
 });
 
-test("Retry-After pauses all polls of the refused token, and no others", async () => {
+test("Retry-After pauses all polls of the refused token, and no other polls", async () => {
   const runs = [1, 2, 3].map((id) => ({ id, last_status: "running" }));
   let isThrottled = false;
   const { watch, advance, reach, seen, settle, requests, timers } = await startLive(runs, {
@@ -257,7 +257,7 @@ test("reports throttling after a minute, and polls again after five minutes", as
 });
 
 // This test calls the code directly, without HTTP, because the fake clock does not use system timers.
-test("a pause beyond the maximum system timer is not cut short", async () => {
+test("a pause longer than the maximum timer delay is not shortened", async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => void warnings.push(warning);
   process.on("warning", onWarning);

@@ -96,7 +96,7 @@ test("a filter that needs a scan takes one request per poll", async () => {
   expect(await requests(4)).toEqual([list, list, list, "GET ada/mnist/experiments/3/"]);
 });
 
-test("a scan yields to the event loop after each row", async () => {
+test("a scan can yield to the event loop after each row", async () => {
   const runs = experiments(3).map((run) => ({ ...run, description: `needle ${run.id}` }));
   let [tick, isOver] = [0, false];
   const countTicks = () => {
@@ -198,7 +198,7 @@ test("without filters by id, reads each run separately, within the rate limit", 
   expect(reads.toSorted()).toEqual(runs.map(({ id }) => `GET ada/mnist/experiments/${id}/`).toSorted());
 });
 
-test("runs that others displace from a filtered page are reported as DISPLACED", async () => {
+test("matching runs that leave a filtered page are reported as DISPLACED", async () => {
   // The last run is always beyond the page.
   const runs = [...experiments(3), { id: 4, last_status: "running", updated_at: "2026-01-01T00:00:00Z" }];
   const { next, reach, requests } = await watchRuns(runs, { ...RUNNING, first: 2 });
@@ -236,7 +236,7 @@ test("without a filter, a run that leaves the page is not reported", async () =>
   expect(await requests(3)).toEqual([list, list, list]);
 });
 
-test("a run that cannot be read is reported later, without delaying others", async () => {
+test("an unreadable run is reported later, without delaying other runs", async () => {
   const runs = experiments(2);
   let isBroken = true;
   const lists = listed(runs);

@@ -18,7 +18,7 @@ function logOf(bytes: number, word = "épo€ 😀"): Buffer {
   return Buffer.concat(Array.from({ length: Math.ceil(bytes / line.length) }, () => line));
 }
 
-test("following the log of a finished run takes one request, then ends", async () => {
+test("following a finished run's log reads the log once, then ends", async () => {
   const log = logOf(4 * MEGABYTE);
   const { service, watch, advance, inOrder, moved } = await startLongLog(() => log);
   service.status = "succeeded";

@@ -88,7 +88,7 @@ test("WebSockets open only for allowed origins, and only at /graphql", async () 
   expect(await statusOf(url, "/healthz")).toBe(404);
 });
 
-test("a rejected connection closes even when its client stays half-open", async () => {
+test("a rejected connection is closed even if the client keeps it half-open", async () => {
   const { url } = await startLive([]);
   const { hostname: host, port } = new URL(url);
   const socket = connect({ host, port: Number(port), allowHalfOpen: true });
@@ -105,7 +105,7 @@ test("a rejected connection closes even when its client stays half-open", async 
   expect(socket.destroyed).toBe(true);
 });
 
-test("a draining gateway closes connections so that clients reconnect elsewhere", async () => {
+test("a draining gateway closes WebSockets, so that clients reconnect elsewhere", async () => {
   const { url, drain, subscriptions } = await startLive([{ id: 1, last_status: "running" }]);
   const closed = vi.fn<(event: unknown) => void>();
   const client = clientOf(url, ADA);

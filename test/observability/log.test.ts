@@ -141,7 +141,7 @@ describe("the gateway's log", () => {
     expect(logged()).not.toContain("canary");
   });
 
-  test("names a caller alike in all processes with the same CALLER_SALT", async () => {
+  test("gives a caller the same name in processes with the same CALLER_SALT", async () => {
     const upstream = await startFake(() => ({ json: { username: "ada" } }));
     const nameWith = async (env: Record<string, string>, token = "t0ken") => {
       const { ask, logged } = await startGateway({ upstream, env });

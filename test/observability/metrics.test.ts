@@ -125,7 +125,7 @@ describe("the gateway's metrics", () => {
     expect(await secondsIn("rungraph_named_operation_seconds_total")).toBeCloseTo(all, 9);
   });
 
-  test("replace the least recently used of 100 clients after ten unused minutes", async () => {
+  test("replace the least recently used of 100 clients after ten minutes", async () => {
     const send = ({ ask }: Gateway, name: string, client = "web") =>
       ask(VIEWER, {}, { headers: { "graphql-client-name": client, "graphql-client-version": name } });
     const sampleOf = (name: string) => `rungraph_client_operations_total{client="web",version="${name}"}`;

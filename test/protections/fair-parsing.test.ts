@@ -61,7 +61,7 @@ async function answeredBefore(
   return before;
 }
 
-test("reads a token's few documents between the many of another token", async () => {
+test("reads a token's few documents between many documents of another token", async () => {
   expect(await answeredBefore((number) => requestOf("heavy", number))).toBeLessThan(HEAVY / 2);
 });
 

@@ -122,7 +122,7 @@ describe("upstream JSON", () => {
     expect(walks()).toBeLessThan(FEW);
   });
 
-  test("with an integer beyond number precision is parsed without a reviver", async () => {
+  test("with an integer above 2^53 is parsed without a reviver", async () => {
     const { names } = await startBeforeRuns(`{"seed": 12345678901234567890}`);
     const parse = vi.spyOn(JSON, "parse");
     onTestFinished(() => void parse.mockRestore());

@@ -37,7 +37,7 @@ describe("the record of a project", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("is NOT_FOUND, and the project null, if the project is missing", async () => {
+  test("is NOT_FOUND if the project is missing, and the project is null", async () => {
     const { ask, calls } = await startProfile();
     const answer = await ask(`{
       project(id: "ada.nosuch") { name createdAt }
@@ -81,7 +81,7 @@ describe("a project of release 0.2", () => {
   }
   const lengthOf = (project: string, list: string) => `GET ada/${project}/${list}?limit=1`;
 
-  test("is read from its owner's list, and its counts from its lists", async () => {
+  test("comes from its owner's list, with counts from lists of runs", async () => {
     const { ask, calls } = await startWithoutRecords();
     const fields = "name description experimentCount groupCount jobCount buildJobCount";
     expect(await ask(`{ project(id: "ada.p7") { ${fields} } }`)).toEqual({

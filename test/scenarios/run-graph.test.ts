@@ -74,7 +74,7 @@ test.each([
   });
 });
 
-test("a machine takes one request, and its details take another", async () => {
+test("reading a machine takes one request, and its details take another", async () => {
   const { ask, calls } = await startDemoGateway();
   await ask(`{ node(id: "node-1") { memory } }`);
   expect(calls()).toEqual(["GET cluster/"]);

@@ -180,11 +180,11 @@ test.each([
   expect(service.inOrder()).toEqual([STATUS_CALL, "POST ada/mnist/experiments/42/stop", ...reads]);
 });
 
-describe("an operation whose request others share", () => {
+describe("an operation whose request other operations share", () => {
   const askUntil = (url: string, signal: AbortSignal) =>
     post(`${url}/graphql`, { query: ASK_STATUS }, {}, signal).catch(() => null);
 
-  test("can disconnect, and its request continues for the others", async () => {
+  test("can end by disconnection, and the request continues for the others", async () => {
     const service = await startDelayedRecords();
     const gateway = await startGateway({ upstream: service, env: { EXPLAIN: "on" } });
     const leaving = new AbortController();

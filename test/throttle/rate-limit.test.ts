@@ -243,7 +243,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     await settle(operation, time, gateway);
   });
 
-  test("counts a read that waits for a connection when it is sent", async () => {
+  test("counts a read when it is sent, not while it is queued", async () => {
     const first = latch();
     const { time, service, gateway } = await startRateLimited(
       { UPSTREAM_CONNECTIONS_PER_TOKEN: "1" },
