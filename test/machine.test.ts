@@ -11,7 +11,7 @@ test.each([
   expect(slownessOf(workMs, load, cores)).toBe(slowness);
 });
 
-test("a run measures its machine before its tests begin", () => {
+test("the speed of the machine is measured before the tests begin", () => {
   expect(within(1)).toBe(Number(process.env["TEST_SLOWNESS"]));
   expect(within(1)).toBeGreaterThanOrEqual(2);
 });

@@ -87,7 +87,7 @@ test.each<[string, Repository, string, string?]>([
   ["in a clone without tags", { released: committed, tagged: null, now: ADDED }, NOTHING],
   ["with another schema in the tag", { released: ADDED, tagged: committed, now: ADDED }, NOTHING, ANOTHER],
   ["after an addition", { released: committed, now: ADDED }, NOTHING],
-])("%s, the schema is compared with the available release", (_, repository, notes, problem) => {
+])("compares the schema with the latest release: %s", (_, repository, notes, problem) => {
   expect(check(repository)).toEqual({ passes: !problem, notes: [notes], problems: problem ? [problem] : [] });
 });
 
@@ -164,7 +164,7 @@ test("a deprecation must name a replacement and the day of removal", () => {
   ]);
 });
 
-test("a deprecated field may be removed after its day, and not before", () => {
+test("a deprecated field may be removed after its announced day, not before", () => {
   const released = (day: string) =>
     withField(`page: Int @deprecated(reason: "Use \`pageNumber\`. Removed after ${day}.")`);
   expect(check({ released: released(inDays(-1)), now: committed })).toEqual({

@@ -24,7 +24,7 @@ import { post } from "./support/raw-requests.ts";
 
 const isFederations = (name: string) => /^_[^_]/.test(name);
 
-test("the committed schema is the served one, without router-only parts", async () => {
+test("the committed schema equals the schema that introspection returns", async () => {
   const { ask } = await startDemoGateway();
   const { data } = await ask<IntrospectionQuery, object>(
     getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true, oneOf: true }),
@@ -37,7 +37,7 @@ test("the committed schema is the served one, without router-only parts", async 
   expect(Object.keys(served.getTypeMap()).filter(isFederations)).toEqual([]);
 });
 
-test("the committed subgraph equals `_service`, without a token or introspection", async () => {
+test("`_service` returns the committed subgraph without a token or introspection", async () => {
   const { ask, calls } = await startDemoGateway({ env: { INTROSPECTION: "off" } });
   const { data } = await ask<{ _service: { sdl: string } }, object>(
     "{ _service { sdl } }",

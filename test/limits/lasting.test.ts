@@ -34,7 +34,7 @@ async function unread(fixture: Fixture) {
   return { received, closed };
 }
 
-test("a download read too slowly ends after READ_TIMEOUT_MS, freeing its permit", async () => {
+test("a download that is read too slowly releases its permit after READ_TIMEOUT_MS", async () => {
   const fixture = await startFixture({ env: ONE_DOWNLOAD });
   await fixture.accept("ada");
   const { received } = await unread(fixture);
@@ -57,7 +57,7 @@ async function readOn(fixture: Fixture, received: IncomingMessage): Promise<numb
   return bytes;
 }
 
-test("a slowly but steadily read download completes, even beyond MAX_WAITING_BYTES", async () => {
+test("a download that is read slowly but steadily completes, whatever its size", async () => {
   const idleMs = 123_456;
   const env = { ...ONE_DOWNLOAD, MAX_WAITING_BYTES: "1000000", UPSTREAM_IDLE_TIMEOUT_MS: `${idleMs}` };
   const fixture = await startFixture({ env });
@@ -103,7 +103,7 @@ test("pauses reading a WebSocket while many of its documents are unanswered", as
   expect(documents - answered).toBeLessThan(64);
 });
 
-test("closes a WebSocket that is not initialized in time", async () => {
+test("closes a WebSocket that does not send connection_init in time", async () => {
   const fixture = await startFixture();
   const timers = vi.spyOn(globalThis, "setTimeout");
   const { closed } = await openSocket(fixture, ADA, false);
@@ -142,7 +142,7 @@ test("closes a WebSocket after a minute without a subscription", async () => {
   expect(await opened.closed).toBe(1000);
 });
 
-test("keeps a WebSocket open beyond a minute until its last subscription ends", async () => {
+test("keeps a WebSocket open for a minute after its last subscription ends", async () => {
   const fixture = await startFixture();
   await fixture.accept("ada");
   const opened = await openSocket(fixture, ADA);

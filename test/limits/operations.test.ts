@@ -53,7 +53,7 @@ describe("operation limits", () => {
     ["with hundreds of root aliases", `{ ${many(400, (index) => `v${index}: viewer { id }`)} }`],
     ["10 commands", `mutation { ${many(10, stop)} }`],
     ["one login", `mutation { login(input: { username: "ada", password: "ada-demo" }) { token } }`],
-  ])("allow an operation of %s", async (_, query) => {
+  ])("allow an operation of this size: %s", async (_, query) => {
     const { ask } = await startDemoGateway({ env: LIMITS });
     const { errors = [] } = await ask<unknown, object>(query);
     expect(errors.filter(({ extensions }) => String(extensions["code"]).startsWith("OPERATION_"))).toEqual(

@@ -25,7 +25,7 @@ async function start() {
   return gateway;
 }
 
-test("DOCUMENT_CACHE_BYTES bounds the plans of short documents with many conditions", async () => {
+test("DOCUMENT_CACHE_BYTES limits the plans of short documents with many conditions", async () => {
   const { post, condition } = await start();
   const run = async (number: number): Promise<void> => {
     for (let combination = 0; combination < 2 ** CONDITIONS.length; combination++) {
@@ -60,7 +60,7 @@ test.each([
     "documents that are truncated",
     (index: number) => `query Q${index} { gateway { ${repeat("version", 3_000)} `,
   ],
-])("keeps different documents up to 16 MB in total: %s", async (_, documentOf) => {
+])("caches at most 16 MB of different documents: %s", async (_, documentOf) => {
   const { post, condition } = await start();
   await (await post({ query: "{ gateway { version } }" })).text();
   const { heapBytes: before } = await condition();

@@ -14,7 +14,7 @@ const many = <Value>(count: number, valueOf: (index: number) => Value): Value[] 
 test.each([
   ["without a token", () => null],
   ["with invented tokens", (index: number) => `invented${index}`],
-])("idle WebSockets %s block no other caller at their address", async (_, tokenOf) => {
+])("idle WebSockets %s do not block other callers at their address", async (_, tokenOf) => {
   const fixture = await startFixture({ env: { MAX_SUBSCRIPTIONS: "16", MAX_SUBSCRIPTIONS_PER_TOKEN: "1" } });
   await fixture.accept("ada", "bob");
   const known = await openSocket(fixture, { token: "bob" });
@@ -26,7 +26,7 @@ test.each([
   expect(await Promise.race([once(known.socket, "message"), known.closed])).toBeInstanceOf(Array);
 });
 
-test("a WebSocket with the last permit signs in, even after failed handshakes", async () => {
+test("a WebSocket gets the only permit after failed handshakes", async () => {
   const fixture = await startFixture({ env: { MAX_SUBSCRIPTIONS: "1", MAX_SUBSCRIPTIONS_PER_TOKEN: "1" } });
   for (let times = 0; times < 3; times++)
     expect(await statusOf(fixture.url, "GET /graphql HTTP/1.1", "Host: a", WEB_SOCKET.slice(0, 66))).toBe(
@@ -63,7 +63,7 @@ test("one token opens 120 event streams at once although MAX_OPERATIONS_PER_TOKE
 test.each([
   ["behind different client addresses", "1"],
   ["that share the proxy's address", ""],
-])("200 unverified sign-ins block neither 40 others %s nor a signed-in caller", async (_, trusted) => {
+])("200 pending sign-ins block neither 40 others %s nor verified tokens", async (_, trusted) => {
   const fixture = await startFixture({ env: { ...DEFAULTS, ...NO_DEADLINES, TRUSTED_PROXIES: trusted } });
   await fixture.accept("ada");
   const unverifiedCaller = many(200, () => ({ token: null, forwarded: "10.0.0.1" }));
@@ -88,7 +88,7 @@ test.each([
   });
 });
 
-test("callers without a token do not preempt an operation awaiting its body", async () => {
+test("callers without tokens do not preempt an operation that awaits its body", async () => {
   const fixture = await startFixture({ env: { MAX_OPERATIONS: "1" } });
   await fixture.accept("ada", "bob");
   const idle = await ENTER.POST(fixture, { token: "ada" }, "idle");

@@ -11,7 +11,7 @@ async function fillAddress(fixture: Fixture) {
     expect((await ENTER.download(fixture, { token }, "active")).outcome).toBe("in");
 }
 
-test("a token rejected by the service shares its address's permits again", async () => {
+test("a token that the service rejects counts as unverified again", async () => {
   const fixture = await startFixture({ env: DOWNLOADS });
   await fixture.accept("ada");
   const download = async (token: string) => (await ENTER.download(fixture, { token }, "active")).outcome;
@@ -21,7 +21,7 @@ test("a token rejected by the service shares its address's permits again", async
   expect([await download("invented1"), await download("ada")]).toEqual(["in", 429]);
 });
 
-test("a token not accepted for ten minutes shares its address's permits again", async () => {
+test("a token that is not accepted for ten minutes counts as unverified", async () => {
   const fixture = await startFixture({ env: DOWNLOADS });
   await fixture.accept("ada");
   await fillAddress(fixture);

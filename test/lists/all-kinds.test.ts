@@ -51,7 +51,7 @@ const at = (id: number, second: number): Row => ({
 
 const CREATED = "sort=-created_at%2C-updated_at";
 
-test("runs of all kinds are one list, the latest creation first", async () => {
+test("runs of all kinds form one list, newest first", async () => {
   const { pageAfter, service } = await startLists({
     experiments: [at(9, 50), at(8, 20)],
     jobs: [at(3, 40)],
@@ -87,7 +87,7 @@ test("one request per kind finds the tagged runs of a week", async () => {
   expect(service.calls()).toEqual(lists.map((kind) => `GET ada/mnist/${kind}?${query}`));
 });
 
-test("a filter member that only some kinds have selects those kinds", async () => {
+test("a filter that only some kinds support selects only those kinds", async () => {
   const { pageAfter, service } = await startLists({});
   await pageAfter({ kinds: ["JOB", "EXPERIMENT", "JOB"], filter: { builds: ["ada.mnist.builds.5"] } });
   const query = `${CREATED}&query=build%3A5`;
@@ -114,7 +114,7 @@ test.each([
   [`kinds: []`, "kinds: expected at least one kind, got none"],
   [`after: "~.~.~.~.x"`, `after: expected a cursor of this list, got "~.~.~.~.x"`],
   [`first: 0`, "first: expected 1 to 500, got 0"],
-])("runs of several kinds refuse %s", async (args, message) => {
+])("a list of several kinds refuses %s", async (args, message) => {
   const { ask, service } = await startLists({});
   const answer = await ask(`{ project(id: "ada.mnist") { name runs(${args}) { totalCount } } }`);
   expect(outcomeOf(answer)).toEqual({
@@ -124,7 +124,7 @@ test.each([
   expect(service.calls()).toEqual([]);
 });
 
-test("a cursor of other kinds or of another order is refused", async () => {
+test("a cursor is refused with other kinds or another order", async () => {
   const { ask, pageAfter } = await startLists({ jobs: [at(3, 40), at(2, 30)] });
   const { pageInfo } = await pageAfter({ first: 1 });
   const message = expect.stringMatching(/^after: expected a cursor of this list, got "/) as string;
@@ -134,13 +134,13 @@ test("a cursor of other kinds or of another order is refused", async () => {
   }
 });
 
-test("a server without lists offers no runs of all kinds", async () => {
+test("runs of all kinds require the capability LISTS", async () => {
   const { ask, service } = await startLists({}, { UPSTREAM_PROFILE: "document" });
   expect(errorsOf(await ask(LIST))).toMatchObject([{ code: "CAPABILITY_UNAVAILABLE" }]);
   expect(service.calls()).toEqual([]);
 });
 
-test("the limit of a scan applies to all kinds together", async () => {
+test("MAX_SCANNED_ROWS applies to all kinds together", async () => {
   const rows = Array.from({ length: 6 }, (_, index) => ({
     ...at(9 - index, 50 - index),
     description: index === 5 ? "the best" : "",

@@ -108,7 +108,7 @@ async function startReader() {
   };
 }
 
-test("filter values cannot alter conditions, whether sent upstream or compared locally", async () => {
+test("filter values cannot alter the conditions sent upstream or compared locally", async () => {
   const read = await startReader();
   await fc.assert(
     fc.asyncProperty(hostile, async (filter) => {
@@ -127,7 +127,7 @@ test("filter values cannot alter conditions, whether sent upstream or compared l
   );
 });
 
-test("a filter of plain values is never refused", async () => {
+test("a filter with plain values is never refused", async () => {
   const read = await startReader();
   const name = fc.constantFrom("loss", "val_loss", "löss", "top-5", "train/loss", "f1 (macro)", "l2");
   const harmless: fc.Arbitrary<Input> = fc.record(membersOf(plainTexts, name, day), { requiredKeys: [] });

@@ -17,26 +17,23 @@ const ROWS = [1, null, undefined, 4, 5].map((id) => ({
 }));
 const namesOf = (...ids: number[]) => ids.map((id) => ({ uniqueName: `ada.mnist.jobs.${id}` }));
 
-test.each([1, 2, 3, 4, undefined])(
-  "omits bookmarks of missing records, and pages of %s continue after them",
-  async (first) => {
-    const { ask } = await startRows(ROWS);
-    const found: object[] = [];
-    let after: string | null = null;
-    for (let hasNext = true; hasNext;) {
-      const page: Listed = listIn(await ask(QUERY, { first, after }), "user.bookmarks");
-      const { nodes, edges, pageInfo, totalCount } = page;
-      expect(totalCount).toBe(5);
-      expect(edges).toHaveLength(nodes.length);
-      found.push(...nodes);
-      after = pageInfo.endCursor;
-      hasNext = pageInfo.hasNextPage;
-    }
-    expect(found).toEqual(namesOf(1, 4, 5));
-  },
-);
+test.each([1, 2, 3, 4, undefined])("pages of %s omit bookmarks of missing records", async (first) => {
+  const { ask } = await startRows(ROWS);
+  const found: object[] = [];
+  let after: string | null = null;
+  for (let hasNext = true; hasNext;) {
+    const page: Listed = listIn(await ask(QUERY, { first, after }), "user.bookmarks");
+    const { nodes, edges, pageInfo, totalCount } = page;
+    expect(totalCount).toBe(5);
+    expect(edges).toHaveLength(nodes.length);
+    found.push(...nodes);
+    after = pageInfo.endCursor;
+    hasNext = pageInfo.hasNextPage;
+  }
+  expect(found).toEqual(namesOf(1, 4, 5));
+});
 
-test("cursors account for omitted items; other users' bookmarks are not the caller's", async () => {
+test("a cursor skips omitted bookmarks, and isBookmarked refers to the caller", async () => {
   const { ask } = await startRows(ROWS, {}, { id: 5, bookmarked: false });
   const { edges } = listIn(await ask(QUERY), "user.bookmarks");
   const query = QUERY.replace("uniqueName", "uniqueName isBookmarked");

@@ -91,7 +91,7 @@ describe.each([
   ["a server with pages of 50 rows", { UPSTREAM_PROFILE: SHORT_PAGES }, 15, 50],
   ["a server with pages of 50 rows, which its profile does not say", RELEASE_04, 15, 50],
 ] as const)("on %s", (_, env, longest, most) => {
-  test.each(Object.entries(WAYS))("%s have each row once", async (__, [query, variables, walk]) => {
+  test.each(Object.entries(WAYS))("%s contain each row once", async (__, [query, variables, walk]) => {
     const { state, pageIn } = await startShuffling([], env, most);
     const read = (more: object) => pageIn(query, { ...variables, ...more });
     await fc.assert(
@@ -114,7 +114,7 @@ describe.each([
 });
 
 test.each(["pages of statuses", "pages of jobs"] as const)(
-  "%s have each row once even if ties exceed the server's pages",
+  "%s contain each row once, even if ties span the server's pages",
   async (name) => {
     const [query, variables, walk] = WAYS[name];
     const { state, pageIn } = await startShuffling([], { UPSTREAM_PROFILE: LONGER_PAGES });
@@ -134,7 +134,7 @@ test.each(["pages of statuses", "pages of jobs"] as const)(
   },
 );
 
-test("reads a page by itself if the rows around it are too large", async () => {
+test("reads only the requested rows if the surrounding rows are too large", async () => {
   const { service, state, pageIn } = await startShuffling(
     numbers(200).map(() => 1),
     {
@@ -159,7 +159,7 @@ const DURATIONS = `query ($after: String) { project(id: "ada.mnist") {
   }
 } }`;
 
-describe("by duration", () => {
+describe("a list ordered by duration", () => {
   /**
    * Starts a service with 40 runs of which 20 are active. Each time that the list is read, its clock has advanced by ten minutes: active
    * runs have overtaken others, and one of them has ended.
@@ -195,7 +195,7 @@ describe("by duration", () => {
     return startGateway({ upstream: service, env: { ...RELEASE_04, MAX_PAGE_SIZE: "15" } });
   }
 
-  test("pages contain each row once, even while active runs end", async () => {
+  test("returns each row in one page, even while active runs end", async () => {
     const { ask } = await startAging();
     const found: number[] = [];
     for (let after: string | null = null; found.length < 100;) {
@@ -207,7 +207,7 @@ describe("by duration", () => {
     expect(sorted([found])).toEqual(numbers(40));
   });
 
-  test("an export contains each row once, even while active runs end", async () => {
+  test("is exported with each row once, even while active runs end", async () => {
     const { url } = await startAging();
     const order = encodeURIComponent(JSON.stringify({ by: { field: "DURATION" } }));
     const table = await fetch(`${url}/export/ada.mnist/runs.csv?columns=parameter.id&order=${order}`, {

@@ -16,7 +16,7 @@ test.each(FILTERS)(
   },
 );
 
-test("a server without a known filter language accepts query and empty filters", async () => {
+test("only `query` and empty filters work if the filter language is unknown", async () => {
   const { ask, service } = await startRows([], {
     UPSTREAM_PROFILE: profileFile("extends: polyaxon-0.4\nfilters: {language: null}"),
   });
@@ -25,7 +25,7 @@ test("a server without a known filter language accepts query and empty filters",
 });
 
 test.each(["status:failed&limit=9&offset=1", "name:a b+c%20d", "tags:ü#é?x=1", ""])(
-  "sends the query %j as one parameter, or none when empty",
+  "sends the query %j as one parameter if it is not empty",
   async (query) => {
     const { ask, service } = await startRows([{ id: 1 }]);
     await ask(listWith("jobs", `first: 3, query: "${query}"`));

@@ -88,7 +88,7 @@ test.each(Object.entries(WAYS))("pages through a history from its end to its sta
   }
 });
 
-test("accepts the cursors of pages in both directions", async () => {
+test("accepts the cursors of a page in both directions", async () => {
   const { page } = await openHistory(rowsOf(50));
   const { pageInfo: middle } = await page({ first: 20 });
   const { ids, pageInfo } = await page({ last: 5, before: middle.endCursor });
@@ -96,13 +96,13 @@ test("accepts the cursors of pages in both directions", async () => {
   expect((await page({ first: 2, after: pageInfo.endCursor })).ids).toEqual([20, 21]);
 });
 
-test("sorts equal times by id from the end as from the start", async () => {
+test("sorts statuses with equal times by id, even from the end", async () => {
   const tied = rowsOf(30).map(({ id }) => ({ id, created_at: "2026-03-01T10:00:00Z" }));
   const { page } = await openHistory(tied.toReversed());
   expect((await page({ last: 3 })).ids).toEqual([28, 29, 30]);
 });
 
-test("reads statuses that are appended between the two requests", async () => {
+test("includes statuses that are appended between the two requests", async () => {
   let length = 250;
   const service = await startFake((seen) => pageOf(rowsOf(length++), seen));
   const { ask } = await startGateway({ upstream: service, env: RELEASE_04 });

@@ -94,7 +94,7 @@ describe("the order by a parameter", () => {
     expect(calls()).toEqual([`${LIST}&query=status%3Acreated&limit=500`]);
   });
 
-  test("is refused with a name that no experiment has", async () => {
+  test("is refused if no experiment has the parameter", async () => {
     const { refused, listed, calls } = await startSorted(runsOf([1, true]));
     const order = { by: { parameter: "rl" } };
     const message =
@@ -109,7 +109,7 @@ describe("the order by a parameter", () => {
 });
 
 describe("a page of a list that the gateway sorts", () => {
-  test("continues by cursor, and reads the whole list each time", async () => {
+  test("continues after a cursor, and reads the whole list each time", async () => {
     const { listed, calls } = await startSorted(MIXED, { MAX_PAGE_SIZE: "4" });
     const order = byLr("ASC");
     const reads = [`${LIST}&limit=4`, `${LIST}&limit=4&offset=4`, `${LIST}&limit=4&offset=8`];
@@ -187,7 +187,7 @@ describe("a page of a list that the gateway sorts", () => {
   test.each([
     ["order.by.parameter", byLr("ASC")],
     ["order.by.field", byDuration("DESC")],
-  ])("is refused for a list above maxScannedRows: %s", async (argument, order) => {
+  ])("is refused if the list exceeds MAX_SCANNED_ROWS: %s", async (argument, order) => {
     const env = { MAX_SCANNED_ROWS: "4", MAX_PAGE_SIZE: "3" };
     const { refused, calls } = await startSorted(runsOf([1, 2, 3, 4, 5]), env);
     const message = `${argument}: expected a list of at most 4 runs, because the gateway sorts it; narrow it with \`filter\``;
@@ -199,7 +199,7 @@ describe("a page of a list that the gateway sorts", () => {
     expect(await whole.listed({ order: byLr("DESC"), first: 1 })).toMatchObject({ ids: [4], totalCount: 4 });
   });
 
-  test("reads the list once for the page and its summary", async () => {
+  test("is read together with the list's summary", async () => {
     const { ask, calls } = await startSorted(MIXED);
     const list = `experiments(first: 1, order: { by: { parameter: "lr" } })`;
     const answer = await ask(inProject(`${list} { nodes { internalId } summary { scannedRows } }`));
@@ -259,7 +259,7 @@ describe("the order by DURATION", () => {
   });
 });
 
-test("a list in a group is sorted with one request", async () => {
+test("a list of a group is sorted with one request", async () => {
   const { ask, service } = await startBefore(
     () => ({ json: { count: MIXED.length, next: null, results: MIXED } }),
     RELEASE_04,
@@ -322,7 +322,7 @@ test.each([
   expect(calls()).toEqual([]);
 });
 
-test.each(["jobs", "buildJobs", "groups"])("an order of %s by a parameter is refused", async (list) => {
+test.each(["jobs", "buildJobs", "groups"])("ordering %s by a parameter is refused", async (list) => {
   const { ask, calls } = await startSorted(MIXED);
   const many = list === "buildJobs" ? "build jobs" : list;
   const { errors } = outcomeOf(

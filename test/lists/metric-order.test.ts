@@ -25,31 +25,28 @@ const LARGEST = { by: { metric: "loss" }, direction: "DESC" };
 const HAS_LOSS = "metric.loss%3A%3E%3D-1e308";
 
 describe("ordering by a metric", () => {
-  test.each(POLYAXON)(
-    "returns only runs with a numeric value, in both directions, with %s",
-    async (profile) => {
-      const { ask, calls } = await startProfile(profile);
-      const listed = async (order: object) => listIn(await ask(QUERY, { order }), "group.experiments");
-      const ascending = await listed({ by: { metric: "loss" }, direction: "ASC" });
-      const losses = lossesIn(ascending);
-      expect(losses).toEqual(losses.toSorted((a, b) => Number(a) - Number(b)));
-      expect(losses).not.toContain(null);
-      const descending = await listed(LARGEST);
-      expect(lossesIn(descending)).toEqual(losses.toReversed());
-      expect([ascending.totalCount, descending.totalCount]).toEqual([23, 23]);
-      expect(calls()).toEqual([
-        `${LIST}&sort=-metric.loss%2C-created_at&query=${HAS_LOSS}&limit=24`,
-        `${LIST}&sort=metric.loss%2C-created_at&query=${HAS_LOSS}&limit=24`,
-      ]);
-    },
-  );
+  test.each(POLYAXON)("sorts only runs with numeric values in both directions on %s", async (profile) => {
+    const { ask, calls } = await startProfile(profile);
+    const listed = async (order: object) => listIn(await ask(QUERY, { order }), "group.experiments");
+    const ascending = await listed({ by: { metric: "loss" }, direction: "ASC" });
+    const losses = lossesIn(ascending);
+    expect(losses).toEqual(losses.toSorted((a, b) => Number(a) - Number(b)));
+    expect(losses).not.toContain(null);
+    const descending = await listed(LARGEST);
+    expect(lossesIn(descending)).toEqual(losses.toReversed());
+    expect([ascending.totalCount, descending.totalCount]).toEqual([23, 23]);
+    expect(calls()).toEqual([
+      `${LIST}&sort=-metric.loss%2C-created_at&query=${HAS_LOSS}&limit=24`,
+      `${LIST}&sort=metric.loss%2C-created_at&query=${HAS_LOSS}&limit=24`,
+    ]);
+  });
 
   test.each([
     [{ filter: { metrics: { name: "loss", lessThan: 0.5 } } }, "metric.loss:<0.5,metric.loss:>=-1e308"],
     [{ filter: { metrics: { name: "accuracy" } } }, "metric.accuracy:>=-1e308,metric.loss:>=-1e308"],
     [{ filter: { statuses: "FAILED" }, query: "id:1" }, "status:failed,metric.loss:>=-1e308,id:1"],
     [{ order: { by: { metric: "f1-score" }, direction: "ASC" } }, "metric.f1-score:>=-1e308"],
-  ])("with %j filters upstream by %s", async (variables, filter) => {
+  ])("with %j sends the filter %s", async (variables, filter) => {
     const { ask, filters } = await startRows([{ id: 1, last_metric: { loss: 1, "f1-score": 1 } }]);
     await ask(QUERY, { order: LARGEST, ...variables });
     expect(filters()).toEqual([filter]);
@@ -59,7 +56,7 @@ describe("ordering by a metric", () => {
 const UNKNOWN = 'order.by.metric: expected a metric of the list, got "lss", which no experiment has';
 
 test.each(UNKNOWN_METRICS)(
-  "reports a metric that no experiment has: $case",
+  "returns an error for a metric that no experiment has: $case",
   async ({ direction, pages, requests, known }) => {
     let page = 0;
     const { ask, service } = await startBefore(() => {
@@ -74,7 +71,7 @@ test.each(UNKNOWN_METRICS)(
   },
 );
 
-test("the error of a misspelt metric suggests ten existing names", async () => {
+test("the error for a misspelt metric suggests ten existing names", async () => {
   const values = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`m${index + 10}`, index]));
   const { ask } = await startRows([{ id: 1, last_metric: values }]);
   const list = `experiments(order: { by: { metric: "lss" }, direction: ASC }) { totalCount }`;
@@ -86,7 +83,7 @@ test("the error of a misspelt metric suggests ten existing names", async () => {
   ]);
 });
 
-test("a page behind the end of a list ordered by a metric is empty", async () => {
+test("with an order by metric, a page after the end is empty", async () => {
   const { ask } = await startRows([{ id: 1, last_metric: { loss: 1 } }]);
   const list = `experiments(first: 2, offset: 5, order: { by: { metric: "loss" } }) { nodes { internalId } totalCount }`;
   expect(await ask(inProject(list))).toEqual({
@@ -94,14 +91,14 @@ test("a page behind the end of a list ordered by a metric is empty", async () =>
   });
 });
 
-test("a list without experiments is empty when ordered by any metric", async () => {
+test("an empty list can be ordered by any metric", async () => {
   const { ask } = await startRows([]);
   expect(await ask(inProject(`experiments(order: { by: { metric: "lss" } }) { totalCount }`))).toEqual({
     data: { project: { experiments: { totalCount: 0 } } },
   });
 });
 
-test("sends the metric order parameters defined in a profile file", async () => {
+test("sends the parameters that a profile file defines for metric orders", async () => {
   const profile =
     'extends: polyaxon-0.4\nmetricOrders: {DESC: {order_by: "metrics/{metric}", direction: desc}}';
   const { ask, calls } = await startRows([], { UPSTREAM_PROFILE: profileFile(profile) });

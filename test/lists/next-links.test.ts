@@ -41,7 +41,7 @@ describe("a next-page link from the service", () => {
     ["nothing", undefined],
     ["a number", 7],
     ["an object", { href: "/x?offset=1" }],
-  ])("that is %s means there is no next page", async (_, next) => {
+  ])("that is %s ends the list", async (_, next) => {
     const { answer, second } = await secondOf(next);
     expect(answer.data.thing.page).toMatchObject({
       nodes: [{ internalId: "1" }],
@@ -51,7 +51,7 @@ describe("a next-page link from the service", () => {
   });
 
   test.each(["http://[", "http://:80x/?offset=1", "//", `/x?offset=1&a=${"a".repeat(8_000)}`])(
-    "that is too long or not a URL is an error: %.40s",
+    "causes an error if it is too long or invalid: %.40s",
     async (next) => {
       const { answer, second } = await secondOf(next);
       expect(outcomeOf(answer)).toEqual(badPage("The service's link to the next page cannot be read."));
@@ -60,7 +60,7 @@ describe("a next-page link from the service", () => {
   );
 });
 
-describe("pagination ends with an error when page links lead in a circle", () => {
+describe("pagination fails if next-page links lead", () => {
   test.each([
     ["to the same page", ["?offset=1", "?offset=1"], 2],
     ["to the first page", ["?"], 1],
@@ -81,7 +81,7 @@ describe("pagination ends with an error when page links lead in a circle", () =>
 test.each([
   ["with one item each", [{ id: 1 }]],
   ["to pages that are all empty", []],
-])("returns PAGE_LIMIT_REACHED after a hundred pages %s", async (_, results) => {
+])("returns PAGE_LIMIT_REACHED after a hundred pages: %s", async (_, results) => {
   let asked = 0;
   const service = await startFake(() => ({
     json: { results, next: ++asked < 150 ? `?offset=${asked}` : null },
@@ -93,7 +93,7 @@ test.each([
   expect(asked).toBe(100);
 });
 
-test("reads all hundred pages of a list, within the operation's request budget", async () => {
+test("reads a hundred pages of a list, unless MAX_UPSTREAM_REQUESTS is lower", async () => {
   const service = await startPaging(rowsOf(100), 1);
   const { page } = await openList(service);
   expect(idsOfPage(await page({ first: 200 }))).toHaveLength(100);
@@ -109,7 +109,7 @@ describe("an upstream page", () => {
     ["without results", { count: 1 }, noPage],
     ["with an object as results", { results: { 0: { id: 1 } } }, noPage],
     ["that is a bare list", [{ id: 1 }], "Expected a JSON object from the service, got something else."],
-  ])("%s is UPSTREAM_BAD_RESPONSE", async (_, body, message) => {
+  ])("%s causes UPSTREAM_BAD_RESPONSE", async (_, body, message) => {
     const { tryPage } = await openList(await startFake(() => ({ json: body })));
     const answer = await tryPage();
     expect(outcomeOf(answer)).toEqual(badPage(message, { status: 200 }));
@@ -120,7 +120,7 @@ describe("an upstream page", () => {
     ["a fraction", 1.5],
     ["null", null],
     ["a number beyond 32 bits", 3_000_000_000],
-  ])("whose count is %s is accepted without a totalCount", async (_, count) => {
+  ])("whose count is %s is accepted, and totalCount is null", async (_, count) => {
     const { tryPage } = await openList(await startFake(() => ({ json: { count, results: [{ id: 1 }] } })));
     const answer = await tryPage();
     expect(answer.errors).toBeUndefined();

@@ -40,7 +40,7 @@ describe("a page at an offset", () => {
     },
   );
 
-  test("continues by cursor, and has no previous page in an empty list", async () => {
+  test("continues after its cursor; hasPreviousPage is false in an empty list", async () => {
     const { ask, calls } = await startRows(Array.from({ length: 30 }, (_, index) => ({ id: index + 1 })));
     const page = await ask(QUERY, { first: 3, offset: 20 });
     const after = listOf(page).pageInfo.endCursor;

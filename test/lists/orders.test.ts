@@ -24,7 +24,7 @@ test.each([
   ["polyaxon-0.4", TIED],
   // The order of other servers is unknown. It is also unknown whether their order has a second key.
   [profileFile("extends: polyaxon-0.4\norders: {DEFAULT: null}"), ""],
-])("an unordered list uses the server's order with a secondary key: %s", async (profile, sort) => {
+])("a list without `order` is requested in the profile's default order: %s", async (profile, sort) => {
   const { ask, service } = await startRows([{ id: 1 }], { UPSTREAM_PROFILE: profile });
   const listed = (after: string | null) =>
     ask(

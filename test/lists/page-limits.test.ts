@@ -29,7 +29,7 @@ const numbers = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 test.each(Object.keys(CHILD_LISTS) as ChildList[])(
-  "without `first`, %s returns the service's first page with exactly one request",
+  "without `first`, %s returns the service's first page with one request",
   async (list) => {
     const service = await startPaging(rowsOf(45));
     const { page } = await openList(service, list);
@@ -83,7 +83,7 @@ describe("a forged cursor", () => {
     ["an item of a page", "limit=5#100001"],
     ["a tied row that is not a number", "offset=5#0#aaaaaa:-1"],
     ["too many tied rows", `offset=5#0#aaaaaa:1${".1".repeat(1_000)}`],
-  ])("with a position beyond any list is refused: %s", async (_, text) => {
+  ])("is refused if its position is impossible: %s", async (_, text) => {
     const service = await startPaging(rowsOf(10), 5);
     const { tryPage } = await openList(service, LIST);
     expect(listErrorsOf(await tryPage({ after: forged(text) }))).toMatchObject([
@@ -167,7 +167,7 @@ describe.each(["Experiment.statuses", "Experiment.jobs", "Job.statuses"] as cons
       expect([...new Set(service.calls())]).toEqual(calls);
     });
 
-    test("are read from each position when the server's pages are shorter", async () => {
+    test("are each read once, even if the server's pages are shorter", async () => {
       const service = await startTied(60, 16);
       const { page } = await openList(service, list, { UPSTREAM_PROFILE: "polyaxon-0.4" });
       const first = await page({ first: 20 });

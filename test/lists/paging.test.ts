@@ -82,7 +82,7 @@ const EXAMPLES: [Numbers, Step[]][] = [
 ];
 
 test.each(Object.entries(WAYS))(
-  "paging %s yields each item once for any cursor, size and gateway",
+  "paging %s returns each item once, for any cursor and page size",
   async (_, { profile, answer }) => {
     const numbers: Numbers = { length: 0, most: 1, usual: 1 };
     const service = await startFake(({ path }) => {
@@ -138,7 +138,7 @@ test.each(Object.entries(WAYS))(
   },
 );
 
-describe("cursors of version 1.0 continue", () => {
+describe("cursors of version 1.0 still work for", () => {
   test.each(CURSORS_OF_1_0)("$of: $list $arguments", async ({ of, list, arguments: given, cursor }) => {
     const { ask } = await startDemoGateway({ now: still, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     const readIds = async (more: string) => {

@@ -9,7 +9,7 @@ import KINDS from "./partial-rows.json" with { type: "json" };
 
 describe("a partial list row", () => {
   test.each(KINDS.rows)(
-    "serves contained fields for free, and reads others once per record: $kind",
+    "serves its own fields, and reads other fields once per record: $kind",
     async ({ kind, list, calls: listCall, within, beyond }) => {
       const { ask, calls } = await startProfile("polyaxon-0.2");
       const nodesOf = async (fields: string) => {
@@ -60,7 +60,7 @@ describe("a partial list row", () => {
     expect(calls()).toEqual(["GET ada/mnist/jobs", "GET ada/mnist/jobs/2/"]);
   });
 
-  test("returns null, after one read, for keys absent from the record", async () => {
+  test("returns null, after one read, for keys that the record lacks too", async () => {
     const { ask, calls } = await startRows([{ id: 1 }], {}, { id: 1 });
     expect(await ask(inProject("jobs { nodes { readme resources { raw } tags } }"))).toEqual({
       data: { project: { jobs: { nodes: [{ readme: null, resources: null, tags: null }] } } },
@@ -68,7 +68,7 @@ describe("a partial list row", () => {
     expect(calls()).toEqual(["GET ada/mnist/jobs", "GET ada/mnist/jobs/1/"]);
   });
 
-  test("fails only beyond its own fields when the record is gone", async () => {
+  test("serves its own fields even if the record is gone", async () => {
     const { ask } = await startRows([{ id: 1, last_status: "running" }]);
     const answer = await ask(inProject("jobs { nodes { status resources { raw } } }"));
     expect(answer.data).toEqual({ project: { jobs: { nodes: [{ status: "RUNNING", resources: null }] } } });
@@ -108,7 +108,7 @@ describe("a record whose reads always fail", () => {
       ...more,
     });
 
-  test("is read from the list; missing fields are null with one error", async () => {
+  test("is read from a list, with one error for fields missing there", async () => {
     const { ask, calls } = await startCrashing([row]);
     const answer = await ask(
       `{ experiment(id: "ada.mnist.7") { ${FIELDS} resources { raw } config { kind } jobCount } }`,
@@ -124,7 +124,7 @@ describe("a record whose reads always fail", () => {
     expect(calls()).toEqual([DETAIL, LIST]);
   });
 
-  test("is complete when its row suffices, including builds and the run field", async () => {
+  test("is complete if its row has all selected fields", async () => {
     const { ask, calls } = await startCrashing([row]);
     const answer = await ask(`{
       experiment(id: "ada.mnist.7") { ${FIELDS} }
@@ -142,7 +142,7 @@ describe("a record whose reads always fail", () => {
   test.each([
     ["the list lacks it", "polyaxon-0.4", [DETAIL, LIST]],
     ["no list finds it by its id", "polyaxon-0.2", [DETAIL]],
-  ])("is null with its own error where %s", async (_, profile, sent) => {
+  ])("is null, with the error of its read, if %s", async (_, profile, sent) => {
     const { ask, calls } = await startCrashing([], profile);
     expect(outcomeOf(await ask(`{ experiment(id: "ada.mnist.7") { name config { kind } } }`))).toEqual({
       data: { experiment: null },

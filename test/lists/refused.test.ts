@@ -72,7 +72,7 @@ test.each([
     `experiments(filter: { parameters: {name: "lr", values: "0.1"}})`,
     "`filter.parameters[0]` with what it cannot find by itself.",
   ],
-])("a server with %s is not sent %s", async (profile, list, lacks) => {
+])("a server whose profile has %s is not sent %s", async (profile, list, lacks) => {
   const env = { UPSTREAM_PROFILE: profileFile(`extends: polyaxon-0.4\n${profile}`) };
   const { ask, calls } = await startRows([], env);
   const message = expect.stringContaining(`The server behind this gateway does not offer ${lacks}`);

@@ -7,7 +7,7 @@ const EXPERIMENTS = "GET ada/mnist/experiments";
 describe("the runs of a build", () => {
   const rows = [{ id: 3, build_job: "ada.mnist.builds.7" }];
 
-  test("are server-filtered lists per kind, without reading the build itself", async () => {
+  test("are read from one filtered list per kind, without reading the build", async () => {
     const { ask, calls } = await startRows(rows);
     const { data } = await ask(`{ buildJob(id: "ada.mnist.builds.7") {
       experiments(first: 5) { nodes { internalId buildJob { id } } } jobs { totalCount }
@@ -29,7 +29,7 @@ describe("the runs of a build", () => {
     ]);
   });
 
-  test("are null when the build does not exist", async () => {
+  test("leave the build null if it does not exist", async () => {
     const { ask, calls } = await startRows([]);
     const { data } = await ask(`{ buildJob(id: "ada.mnist.builds.7") { jobs { totalCount } } }`);
     expect(data).toEqual({ buildJob: null });
@@ -51,7 +51,7 @@ describe("clones", () => {
     nodes { internalId } totalCount scan { scannedRows isComplete }
   } } }`;
 
-  test("are found by scanning this project only, however their group is spelled", async () => {
+  test("are found in the same project, even if references include a group", async () => {
     const { ask, calls } = await startRows(rows);
     const { data } = await ask(query());
     const nodes = [{ internalId: "9" }, { internalId: "7" }];
@@ -60,7 +60,7 @@ describe("clones", () => {
     expect(calls()).toEqual([`${EXPERIMENTS}?limit=500`]);
   });
 
-  test("are narrowed by both server-side and gateway-side conditions", async () => {
+  test("can be filtered by both server-side and gateway-side conditions", async () => {
     const declared = rows.map((row, index) => ({ ...row, declarations: { lr: index } }));
     const { ask, calls } = await startRows(declared);
     const { data } = await ask(
@@ -70,7 +70,7 @@ describe("clones", () => {
     expect(calls()).toEqual([`${EXPERIMENTS}?query=user.username%3Aada&limit=500`]);
   });
 
-  test("refuse an offset, and report a row that lacks its original", async () => {
+  test("refuse an offset, and fail if a row lacks `original`", async () => {
     const { ask } = await startRows([{ id: 9 }]);
     expect(outcomeOf(await ask(query("(offset: 1)"))).errors).toEqual([
       failure(

@@ -47,7 +47,7 @@ describe("parameters are compared with", () => {
   });
 });
 
-test("server-side conditions narrow the scan; string conditions alone need none", async () => {
+test("server-side conditions narrow a scan, or make it unnecessary", async () => {
   const { ask, service } = await startRuns([{ act: "relu", lr: 0.1 }]);
   const act = { name: "act", values: ["relu"] };
   const narrowed = { statuses: ["RUNNING"], parameters: [act, { name: "lr", values: ["0.1"] }] };
@@ -79,7 +79,7 @@ describe("the gateway compares strings and names that cannot be sent upstream", 
   });
 });
 
-test("a limited scan is incomplete, has no totalCount and continues by cursor", async () => {
+test("a scan above MAX_SCANNED_ROWS is incomplete and continues after a cursor", async () => {
   const rows = Array.from({ length: 10 }, (_, index) => ({ lr: index === 6 ? 0.1 : 0.2 }));
   const { ask, service } = await startRuns(rows, { MAX_SCANNED_ROWS: "4", MAX_PAGE_SIZE: "3" });
   const filter = { parameters: { name: "lr", values: ["0.1"] } };
@@ -101,7 +101,7 @@ test("a limited scan is incomplete, has no totalCount and continues by cursor", 
   );
 });
 
-test("scans return matches once, in order, for any scan and page size", async () => {
+test("scans return each match once, in order, for any page size", async () => {
   const paging = fc.constantFrom<object>(
     { by: "offset", parameter: "offset", size: "limit" },
     { by: "offset", parameter: "offset", size: "limit", maxSize: 2 },
@@ -143,7 +143,7 @@ test("scans return matches once, in order, for any scan and page size", async ()
   );
 });
 
-test("a group scan that saw rows sends no check for the group", async () => {
+test("a scan that finds rows does not check whether its group exists", async () => {
   const { ask, service } = await startRuns([{ lr: 2 }]);
   const query = `{ group(id: "ada.mnist.1") { experiments(filter: { parameters: { name: "lr", atMost: 1 } }) { totalCount } } }`;
   expect(await ask(query)).toEqual({ data: { group: { experiments: { totalCount: 0 } } } });
@@ -152,7 +152,7 @@ test("a group scan that saw rows sends no check for the group", async () => {
 
 const wanted = (text: string) => ({ filter: { parameters: [{ name: "lr", values: [text] }] } });
 
-test("a row without parameters is an error, not a run without match", async () => {
+test("a row without parameters is an error, not a mismatch", async () => {
   const { ask } = await startRuns([{ lr: 1 }, undefined]);
   const message = "A row of the service's list lacks `declarations`.";
   expect(outcomeOf(await ask(LIST, wanted("1")))).toEqual({

@@ -56,7 +56,7 @@ const found = (...ids: string[]) => ({
 
 describe("a filter by a group", () => {
   test.each(POLYAXON)(
-    "uses the server's parameter, which includes a selection's experiments, with %s",
+    "uses the server's `group` parameter, which supports selections, with %s",
     async (profile) => {
       const { ask, service } = await startSelections(profile);
       expect(await ask(filtered('{groups: "ada.mnist.4"}'))).toEqual(found("10", "20", "30"));
@@ -68,7 +68,7 @@ describe("a filter by a group", () => {
     },
   );
 
-  test("for several groups becomes a condition if none is a selection", async () => {
+  test("is sent in `query` for several groups if none is a selection", async () => {
     const { ask, service } = await startSelections();
     const filter = '{groups: ["ada.mnist.1", "ada.mnist.2"]}';
     expect(await ask(filtered(filter))).toEqual(found("10", "11", "20"));
@@ -78,7 +78,7 @@ describe("a filter by a group", () => {
     ]);
   });
 
-  test("for several groups is sent directly when the server lacks selections", async () => {
+  test("is sent without a check if the server has no selections", async () => {
     const { ask, service } = await startSelections("polyaxon-0.2");
     expect(await ask(filtered('{groups: ["ada.mnist.1", "ada.mnist.2"]}'))).toEqual(found("10", "11", "20"));
     expect(service.calls()).toEqual(["GET ada/mnist/experiments?query=group%3A1%7C2"]);
@@ -120,7 +120,7 @@ describe("a filter by a group", () => {
       "group.experiments",
       '{ group(id: "ada.mnist.1") { experiments(filter: {groups: "ada.mnist.4"}) { totalCount } } }',
     ],
-  ])("refuses a filter with a selection that is %s", async (_, at, query, argument = "filter.groups") => {
+  ])("is refused if a selection is %s", async (_, at, query, argument = "filter.groups") => {
     const { ask } = await startSelections();
     expect(errorsOf(await ask(query))).toEqual([
       failure(
@@ -131,7 +131,7 @@ describe("a filter by a group", () => {
     ]);
   });
 
-  test("can exclude groups, also beside a filter by a build", async () => {
+  test("can exclude groups, as a filter by a build can exclude builds", async () => {
     const { ask, service } = await startSelections();
     await ask(filtered('{notGroups: ["ada.mnist.1"]}'));
     await ask(filtered('{builds: ["ada.mnist.builds.1"], notBuilds: ["ada.mnist.builds.2"]}'));
@@ -142,7 +142,7 @@ describe("a filter by a group", () => {
     ]);
   });
 
-  test("becomes a condition when the server has no parameter for groups", async () => {
+  test("is sent in `query` if the server has no parameter for groups", async () => {
     const { ask, service } = await startSelections(
       profileFile("extends: polyaxon-0.2\nfilters: {group: null}", "no-parameter.yaml"),
     );

@@ -52,7 +52,7 @@ describe("paging over rows with equal dates returns each row once", () => {
     ["ends that are null", RELEASE_04, byField("FINISHED_AT")],
     ["a metric", RELEASE_04, { order: { by: { metric: "loss" }, direction: "ASC" } }],
     ["any order in scanned pages", RELEASE_04, { filter: { words: "x" } }],
-  ])("in %s", async (_, env, variables) => {
+  ])("sorted by %s", async (_, env, variables) => {
     const { walk } = await startShuffling([1, 6, 25, 2, 7], env);
     expect(sorted(await walk(RUNS, { first: 5, ...variables }))).toEqual(numbers(41));
     expect(sorted(await walk(RUNS, variables))).toEqual(numbers(41));
@@ -76,7 +76,7 @@ describe("paging over rows with equal dates returns each row once", () => {
     expect(sorted(await walk(query, { first: 5 }))).toEqual(numbers(41));
   });
 
-  test("for more statuses than one block, ordered by id", async () => {
+  test("for more statuses than fit in one block", async () => {
     const { walk } = await startShuffling([90, 30, 80]);
     const query = listOf("statuses(first: $first, after: $after)", `job(id: "ada.mnist.jobs.7")`);
     expect((await walk(query, { first: 35 })).flat()).toEqual(numbers(200));
@@ -104,7 +104,7 @@ describe("paging over rows with equal dates returns each row once", () => {
 const LIST = "GET ada/mnist/experiments";
 
 describe("a tie", () => {
-  test("costs one request when starting at a page end, and none afterwards", async () => {
+  test("costs one extra request if a page ends within the tie", async () => {
     const { walk, service } = await startShuffling([3, 9, 3]);
     const pages = await walk(RUNS, { first: 4 });
     expect(pages.map(({ length }) => length)).toEqual([4, 4, 4, 3]);
@@ -119,7 +119,7 @@ describe("a tie", () => {
     ]);
   });
 
-  test("costs no request when the page does not end within it", async () => {
+  test("costs no extra request if no page ends within the tie", async () => {
     const { walk, service } = await startShuffling([2, 1, 3]);
     await walk(RUNS, { first: 3 });
     expect(service.inOrder()).toEqual([`${LIST}?limit=3`, `${LIST}?limit=3&offset=3`]);
@@ -130,7 +130,7 @@ describe("a numbered page", () => {
   test.each([
     ["runs", RUNS],
     ["bookmarks", BOOKMARKS],
-  ])("of %s always has the same rows, which no other page has", async (_, query) => {
+  ])("of %s always has the same rows, and no page repeats them", async (_, query) => {
     const { pageIn } = await startShuffling([1, 6, 25, 2, 7]);
     const pages = async () => {
       const found: number[][] = [];
@@ -142,7 +142,7 @@ describe("a numbered page", () => {
     expect((await pages()).flat()).toEqual(numbers(41));
   });
 
-  test("continues with the rows after it", async () => {
+  test("has a cursor that continues with the next rows", async () => {
     const { pageIn, walk } = await startShuffling([1, 6, 25, 2, 7]);
     const { pageInfo } = await pageIn(RUNS, { first: 10, offset: 10 });
     const next = await pageIn(RUNS, { first: 10, after: pageInfo.endCursor });
@@ -151,7 +151,7 @@ describe("a numbered page", () => {
     expect(await walk(RUNS, { first: 50 })).toHaveLength(1);
   });
 
-  test("costs an extra request when a tie extends past its ends", async () => {
+  test("costs an extra request if a tie extends beyond the page", async () => {
     const { pageIn, service } = await startShuffling([9, 1, 5, 8, 20, 60]);
     for (const offset of [10, 20]) await pageIn(RUNS, { first: 5, offset });
     expect(service.inOrder()).toEqual([
@@ -166,7 +166,7 @@ const TOO_MANY =
   "Too many rows have equal values in this order, and the service leaves open which of them comes first. Ask for larger pages or another order.";
 
 describe("a tie too long for paging is reported as an error", () => {
-  test("in the cursor that would have to contain it", async () => {
+  test("at the cursor that would have to contain the tie", async () => {
     const { ask } = await startShuffling([1_600], { ...RELEASE_04, MAX_PAGE_SIZE: "500" });
     const query = RUNS.replace(/edges .*? nodes/, "nodes");
     let answer: Answer<unknown> = await ask(query, { first: 500 });
@@ -197,7 +197,7 @@ describe("a tie too long for paging is reported as an error", () => {
   });
 });
 
-test("sorts at most 10,000 rows of a page longer than requested", async () => {
+test("sorts at most 10,000 rows if a page is longer than requested", async () => {
   const rows = Array.from({ length: 10_001 }, (_, index) => ({ id: 10_001 - index, created_at: "a" }));
   const { ask, service } = await startBefore(
     ({ path }) => ({ json: path.includes("/jobs") ? { count: 20_000, results: rows } : { id: 42 } }),

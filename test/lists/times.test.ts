@@ -35,7 +35,7 @@ test.each([
   [zoned("Asia/Tokyo"), { from: "2026-03-01T16:00Z" }, "started_at:>=2026-03-02", [5]],
   [zoned("Asia/Tokyo"), { before: "2026-03-01T16:00Z" }, "started_at:<2026-03-03", [1, 2, 3]],
   ["polyaxon-0.4", { from: "1970-01-01T01:00:00Z" }, null, [1, 2, 3, 5]],
-])("%s finds %j by days and a scan", async (profile, startedAt, query, ids) => {
+])("with %s, finds %j by whole days and a scan", async (profile, startedAt, query, ids) => {
   const { ask, filters } = await startRows(ROWS, { UPSTREAM_PROFILE: profile });
   const list = `query ($filter: RunFilter) ${inProject(
     "jobs(filter: $filter) { nodes { internalId } scan { scannedRows isComplete } totalCount }",
@@ -55,7 +55,7 @@ test.each([
   ["Europe/Berlin", "2026-03-29T00:00:00+01:00", "2026-03-29"],
   // In that time zone, this day begins at one o'clock.
   ["America/Santiago", "2026-09-06T01:00:00-03:00", "2026-09-06"],
-])("a time at midnight in %s becomes a day of the server", async (timeZone, time, day) => {
+])("midnight in the server's time zone %s becomes a day", async (timeZone, time, day) => {
   const { ask, filters } = await startRows([], { UPSTREAM_PROFILE: zoned(timeZone) });
   const list = `jobs(filter: { createdAt: { from: "${time}" }, updatedAt: { before: "${time}" } }) { scan { scannedRows } }`;
   expect(await ask(`{ gateway { timeZone } ${inProject(list).slice(1)}`)).toEqual({
@@ -87,7 +87,7 @@ test.each([
     `from: "2026-03-01T10:00:00Z", before: "2026-03-01T11:00:00+01:00"`,
     ": expected `from` before `before`, got 2026-03-01T10:00:00Z and 2026-03-01T11:00:00+01:00",
   ],
-])("a range of times refuses %s", async (range, message) => {
+])("a range of times is refused: %s", async (range, message) => {
   const { ask, calls } = await startRows([]);
   expect(outcomeOf(await ask(inProject(`jobs(filter: { createdAt: { ${range} } }) { totalCount }`)))).toEqual(
     {
@@ -98,20 +98,17 @@ test.each([
   expect(calls()).toEqual([]);
 });
 
-test("a row without its time is an error", async () => {
+test("a row without the filtered time is an error", async () => {
   const { ask } = await startRows([{ id: 1 }]);
   const answer = await ask(inProject(`jobs(filter: { createdAt: { from: "${FROM}" } }) { totalCount }`));
   const message = "A row of the service's list lacks `created_at`.";
   expect(outcomeOf(answer).errors).toEqual([failure("project.jobs", "UPSTREAM_BAD_RESPONSE", message)]);
 });
 
-test.each([1, true, {}, ["2026-03-01"]])(
-  "a time in a variable that is %j is the caller's error",
-  async (from) => {
-    const { ask, calls } = await startRows([]);
-    const list = `query ($from: DateTimeOrDay!) ${inProject("jobs(filter: { createdAt: { from: $from } }) { totalCount }")}`;
-    const message = 'Variable "$from" got invalid value; DateTimeOrDay: expected a string';
-    expect(errorsOf(await ask(list, { from }))).toEqual([{ message, code: "BAD_USER_INPUT" }]);
-    expect(calls()).toEqual([]);
-  },
-);
+test.each([1, true, {}, ["2026-03-01"]])("%j as a time in a variable is BAD_USER_INPUT", async (from) => {
+  const { ask, calls } = await startRows([]);
+  const list = `query ($from: DateTimeOrDay!) ${inProject("jobs(filter: { createdAt: { from: $from } }) { totalCount }")}`;
+  const message = 'Variable "$from" got invalid value; DateTimeOrDay: expected a string';
+  expect(errorsOf(await ask(list, { from }))).toEqual([{ message, code: "BAD_USER_INPUT" }]);
+  expect(calls()).toEqual([]);
+});

@@ -35,7 +35,7 @@ test.each(["jobs", "buildJobs", "groups"])("a search by words also finds %s", as
   expect(await ask(queryOf(list, `filter: { words: "wide" }`))).toEqual(found([3, 4]));
 });
 
-test("searches for words in the first 20,000 characters of a run's tags", async () => {
+test("searches only the first 20,000 characters of a run's tags", async () => {
   const tags = Array.from({ length: 2_000 }, (_, index) => `${index}`.padStart(9, "t"));
   const { ask } = await startRows([{ id: 1, tags }]);
   const listed = async (words: string) => ask(queryOf("experiments", `filter: { words: "${words}" }`));

@@ -89,7 +89,7 @@ test("reports an outage longer than a minute once, and continues the stream", as
   expect(await watcher.next()).toEqual({ data: null, errors: [error("UPSTREAM_UNAVAILABLE")] });
 });
 
-test("an event reports its delay in seconds in its extensions", async () => {
+test("a late event reports its delay in `extensions`", async () => {
   const { run, fault, watch, advance, reach } = await startFaulty();
   const answerAfter = (ms: number) => (response: ServerResponse) =>
     response.end(JSON.stringify(rowOf(run)), void advance(ms));
@@ -137,7 +137,7 @@ test("a subscriber gets nothing that was read before its token was rejected", as
   expect(await second.next()).toEqual(update(1, "STOPPING"));
 });
 
-test("a subscriber gets its own poll after an error unread by others", async () => {
+test("a new subscriber gets a new poll while others have unread errors", async () => {
   // More than the system buffers of a connection hold.
   const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
   let isGone = false;
@@ -163,7 +163,7 @@ test("a subscriber gets its own poll after an error unread by others", async () 
   expect(await second.next()).toMatchObject({ errors: [error("NOT_FOUND")] });
 });
 
-test("a resumed run is watched again although others have unread events", async () => {
+test("a resumed run is polled again while other subscribers have unread events", async () => {
   // More than the system buffers of a connection hold.
   const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
   const { subscribe, watch, advance, reach, requests, ...gateway } = await startLive([run], {
@@ -190,7 +190,7 @@ test("a resumed run is watched again although others have unread events", async 
   expect(await second.next()).toEqual(update(1, "RUNNING", "RESUMING"));
 });
 
-test("a pause requested upstream applies to all polls of that token only", async () => {
+test("Retry-After pauses all polls of the refused token, and no other polls", async () => {
   const runs = [1, 2, 3].map((id) => ({ id, last_status: "running" }));
   let isThrottled = false;
   const { watch, advance, reach, seen, settle, requests, timers } = await startLive(runs, {
@@ -222,7 +222,7 @@ test("a pause requested upstream applies to all polls of that token only", async
   expect(since("ada")).toBe(2);
 });
 
-test("polls a throttling service again after five minutes, notifying subscribers after one", async () => {
+test("reports throttling after a minute, and polls again after five minutes", async () => {
   const runs = [1, 2].map((id) => ({ id, last_status: "running" }));
   let refusal: FakeResponse | null = null;
   const { watch, advance, reach, requests } = await startLive(runs, {
@@ -257,7 +257,7 @@ test("polls a throttling service again after five minutes, notifying subscribers
 });
 
 // This test calls the code directly, without HTTP, because the fake clock does not use system timers.
-test("a pause beyond the maximum system timer is not cut short", async () => {
+test("a pause longer than the maximum timer delay is not shortened", async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => void warnings.push(warning);
   process.on("warning", onWarning);

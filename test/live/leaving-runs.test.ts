@@ -75,7 +75,7 @@ const reported = (
 const queryOf = (text: string) => `query=${encodeURIComponent(text)}`;
 const LIST_RUNNING = `GET ada/mnist/experiments?${queryOf("status:running")}`;
 
-test("a scan filter searches recently changed runs with one request per poll", async () => {
+test("a filter that needs a scan takes one request per poll", async () => {
   const runs = experiments(3).map((run) => ({
     ...run,
     name: "base",
@@ -96,7 +96,7 @@ test("a scan filter searches recently changed runs with one request per poll", a
   expect(await requests(4)).toEqual([list, list, list, "GET ada/mnist/experiments/3/"]);
 });
 
-test("a scan searches each row of a list in its own tick", async () => {
+test("a scan can yield to the event loop after each row", async () => {
   const runs = experiments(3).map((run) => ({ ...run, description: `needle ${run.id}` }));
   let [tick, isOver] = [0, false];
   const countTicks = () => {
@@ -141,7 +141,7 @@ test("scans of one list with different conditions share one request per poll", a
   expect(live.inOrder()).toEqual([list, list]);
 });
 
-test("a status filter reports runs that end, read by one id list", async () => {
+test("with a status filter, one request reads all runs that ended", async () => {
   const runs = experiments(3);
   const { next, reach, requests } = await watchRuns(runs, RUNNING);
   for (const id of [3, 2, 1]) expect(await next()).toEqual(reported("APPEARED", id, "RUNNING", null));
@@ -157,7 +157,7 @@ test("a status filter reports runs that end, read by one id list", async () => {
   ]);
 });
 
-test("a deleted run is reported in its last state, filtered or not", async () => {
+test("a deleted run is reported in its last state, even without filters", async () => {
   for (const [variables, list] of [
     [RUNNING, LIST_RUNNING],
     [{}, "GET ada/mnist/experiments"],
@@ -172,7 +172,7 @@ test("a deleted run is reported in its last state, filtered or not", async () =>
   }
 });
 
-test("without id lists, reads each leaving run separately and within the budget", async () => {
+test("without filters by id, reads each run separately, within the rate limit", async () => {
   const runs = experiments(15);
   const { next, reach, requests, timers } = await watchRuns(runs, RUNNING, {
     UPSTREAM_PROFILE: "polyaxon-0.2",
@@ -198,7 +198,7 @@ test("without id lists, reads each leaving run separately and within the budget"
   expect(reads.toSorted()).toEqual(runs.map(({ id }) => `GET ada/mnist/experiments/${id}/`).toSorted());
 });
 
-test("filtered runs pushed off the page are reported DISPLACED, and can reappear", async () => {
+test("matching runs that leave a filtered page are reported as DISPLACED", async () => {
   // The last run is always beyond the page.
   const runs = [...experiments(3), { id: 4, last_status: "running", updated_at: "2026-01-01T00:00:00Z" }];
   const { next, reach, requests } = await watchRuns(runs, { ...RUNNING, first: 2 });
@@ -222,7 +222,7 @@ test("filtered runs pushed off the page are reported DISPLACED, and can reappear
   ]);
 });
 
-test("without a filter, a run pushed off the page is not reported", async () => {
+test("without a filter, a run that leaves the page is not reported", async () => {
   const runs = experiments(3);
   const { next, reach, requests } = await watchRuns(runs, { first: 2 });
   const list = "GET ada/mnist/experiments?limit=2";
@@ -236,7 +236,7 @@ test("without a filter, a run pushed off the page is not reported", async () => 
   expect(await requests(3)).toEqual([list, list, list]);
 });
 
-test("an unreadable run is reported once readable, without stopping the list", async () => {
+test("an unreadable run is reported later, without delaying other runs", async () => {
   const runs = experiments(2);
   let isBroken = true;
   const lists = listed(runs);
@@ -255,7 +255,7 @@ test("an unreadable run is reported once readable, without stopping the list", a
   expect(await requests(5)).toEqual([LIST_RUNNING, LIST_RUNNING, single, LIST_RUNNING, single]);
 });
 
-test("an unauthorized read of a run ends the events without reporting GONE", async () => {
+test("a rejected token ends the stream without reporting the run as GONE", async () => {
   const runs = experiments(1);
   const { next, reach } = await watchRuns(runs, RUNNING, RELEASE_04, (seen) =>
     seen.path.endsWith("/1/") ? { status: 401, json: { detail: "Token expired" } } : listed(runs)(seen),
@@ -284,7 +284,7 @@ test("keeps up to 500 departed runs until all subscribers have seen them", async
 });
 
 // Not over HTTP: system buffers hold more than the events of a test.
-test("events count as seen once the slowest subscriber has taken them", async () => {
+test("events count as seen when the slowest subscriber has received them", async () => {
   const asked: boolean[] = [];
   const poll = createStatePoll<{ readonly count: number }>(
     {

@@ -43,7 +43,7 @@ async function textOf(subscriber: Subscriber): Promise<string | null> {
   return chunk?.text ?? null;
 }
 
-test("following a log to its end yields the file, despite outages", async () => {
+test("following a log to its end returns the whole file despite outages", async () => {
   const { run, log, follow, advance, settle, requests, ...live } = await startLogged("épo");
   const reach = async (time: number) => {
     await settle();
@@ -80,7 +80,7 @@ test("following a log to its end yields the file, despite outages", async () => 
   expect([RUN, LOG].map((call) => calls.filter((each) => each === call).length)).toEqual([6, 8]);
 });
 
-test("following from a cursor yields only later bytes, and shares others' requests", async () => {
+test("following from a cursor returns later bytes, and shares requests with others", async () => {
   const { log, follow, advance, reach, requests } = await startLogged("one\ntwo\n");
   const [first, second] = await Promise.all([follow(opaque("byte:4")), follow()]);
   advance(FIRST_POLL);
@@ -102,7 +102,7 @@ test("following from a cursor yields only later bytes, and shares others' reques
   expect((await requests(5)).toSorted()).toEqual([RUN, RUN, LOG, LOG, LOG]);
 });
 
-test("waits for an unwritten log; a missing run is an error", async () => {
+test("waits for a missing log, but fails for a missing run", async () => {
   const { log, follow, advance, reach, requests } = await startLogged(null);
   const [reader, lost] = await Promise.all([follow(), follow(undefined, experimentId(2))]);
   advance(FIRST_POLL);
@@ -116,7 +116,7 @@ test("waits for an unwritten log; a missing run is an error", async () => {
   expect(await textOf(reader)).toBe("begun\n");
 });
 
-test("follows a log although its run is unreadable, reported after a minute", async () => {
+test("follows a log even while reading its run fails", async () => {
   let text = "one\n";
   const { subscribe, advance, settle } = await startLive([], {
     answer: ({ path }) => (path.endsWith("/logs/") ? { text } : { status: 507, json: { detail: "no" } }),
@@ -141,7 +141,7 @@ test.each([
   ["whose length is known", true, "2\n", "two\n"],
   ["whose length is unknown", false, "2\n", "two\n"],
   ["that is empty at first", true, "", "two\n"],
-])("a log %s that restarts is reported from its first byte", async (_, hasLength, text, later) => {
+])("after a restart, a log %s is reported from its first byte", async (_, hasLength, text, later) => {
   const { log, follow, advance, reach } = await startLogged("one\none\n");
   log.hasLength = hasLength;
   const reader = await follow();
@@ -164,7 +164,7 @@ test.each([
   expect(await chunk()).toEqual({ text: later, hasMore: false, isRestarted: false, ...whole });
 });
 
-test("a log that was missing restarts from its first byte, however long", async () => {
+test("a log that reappears is reported from its first byte", async () => {
   const { log, follow, advance, reach, settle } = await startLogged("one\n");
   const reader = await follow();
   const chunk = async () => (await reader.next())?.data?.["runLogAppended"];

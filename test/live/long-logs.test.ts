@@ -18,7 +18,7 @@ function logOf(bytes: number, word = "épo€ 😀"): Buffer {
   return Buffer.concat(Array.from({ length: Math.ceil(bytes / line.length) }, () => line));
 }
 
-test("a finished run's long log takes one request and ends its stream", async () => {
+test("following a finished run's log reads the log once, then ends", async () => {
   const log = logOf(4 * MEGABYTE);
   const { service, watch, advance, inOrder, moved } = await startLongLog(() => log);
   service.status = "succeeded";
@@ -67,7 +67,7 @@ test("reads a long log no faster than its subscriber, with one request", async (
 });
 
 test.each(["before", "in the middle of"])(
-  "a subscriber that leaves %s a long log ends its request",
+  "a subscriber that leaves %s a long log cancels the request",
   async (when) => {
     const log = logOf(24 * MEGABYTE);
     const { service, ...live } = await startLongLog(() => log);
@@ -89,7 +89,7 @@ test.each(["before", "in the middle of"])(
   },
 );
 
-test("subscribers with one token share a log request, unaffected when one leaves", async () => {
+test("subscribers with one token share a log request even after one leaves", async () => {
   const log = logOf(4 * MEGABYTE);
   const { watch, advance, inOrder, moved } = await startLongLog(() => log);
   const readers = [await watch(), await watch(), await watch()];
@@ -107,7 +107,7 @@ test("subscribers with one token share a log request, unaffected when one leaves
   expect(moved()).toBe(log.length);
 });
 
-test("a stalled subscriber delays others for seconds, then uses its own request", async () => {
+test("a stalled subscriber delays others only briefly, then gets its own request", async () => {
   const log = logOf(24 * MEGABYTE);
   const { watch, advance, inOrder } = await startLongLog(() => log);
   const slow = await watch();

@@ -10,7 +10,7 @@ const experiments = (count: number) =>
 
 const RELEASE_04 = { env: { UPSTREAM_PROFILE: "polyaxon-0.4" } };
 
-test("24 individually watched runs share one request per poll with id filters", async () => {
+test("with filters by id, polls of 24 runs share one request", async () => {
   const runs = experiments(24);
   const { watch, advance, reach, requests } = await startLive(runs, RELEASE_04);
   const watchers = await Promise.all(runs.map(({ id }) => watch(id)));
@@ -33,7 +33,7 @@ test("24 individually watched runs share one request per poll with id filters", 
   ).toEqual([runs.map(({ id }) => id), runs.map(({ id }) => id)]);
 });
 
-test("a group takes one request per poll: first its page, then changes", async () => {
+test("watching a group takes one request per poll", async () => {
   const runs = experiments(3);
   const { subscribe, advance, reach, requests } = await startLive(runs, RELEASE_04);
   const watcher = await subscribe({
@@ -56,7 +56,7 @@ test("a group takes one request per poll: first its page, then changes", async (
   expect(await requests(2)).toEqual([list, list]);
 });
 
-test("a typed filter of watched runs is checked before the first poll", async () => {
+test("an invalid filter of watched runs is refused before the first poll", async () => {
   const { subscribe } = await startLive(experiments(1), RELEASE_04);
   const refused = await subscribe({
     query: `subscription ($of: ID!) {
@@ -70,7 +70,7 @@ test("a typed filter of watched runs is checked before the first poll", async ()
   });
 });
 
-test("watching 200 runs starts with 1/6 of a minute's requests, then alternates", async () => {
+test("200 watched runs start with a burst and are then polled alternately", async () => {
   const { watch, advance, reach, requests, timers } = await startLive(experiments(200), {
     env: { LIVE_REQUESTS_PER_MINUTE: "30" },
   });
@@ -90,7 +90,7 @@ test("watching 200 runs starts with 1/6 of a minute's requests, then alternates"
   expect(new Set(calls).size).toBe(7);
 });
 
-test("reads for events count against the rate limit, which then delays polls", async () => {
+test("reads for events count against the limit of polls", async () => {
   const { subscribe, advance, requests, timers } = await startLive(experiments(1), {
     env: { LIVE_REQUESTS_PER_MINUTE: "2" },
     answer: ({ path }) =>

@@ -24,7 +24,7 @@ import {
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-test("twenty subscriptions over ten runs report everything within 15 seconds", async () => {
+test("twenty subscriptions to ten runs report each change within 15 seconds", async () => {
   const project = await startBusyProject(10);
   const watched = [
     ...[1, 2, 3, 4, 5, 6, 7].map((id) => ["runUpdated", id] as const),
@@ -59,7 +59,7 @@ test("twenty subscriptions over ten runs report everything within 15 seconds", a
 
 const PAGE = FIELDS.map((field): Watched => [field, 1]);
 
-test("a page of one run reports everything within five seconds", async () => {
+test("subscriptions to one run report each change within five seconds", async () => {
   const project = await startBusyProject(1);
   const changes = [
     ...busy(1, 2_000, 2_000, 30),
@@ -74,7 +74,7 @@ test("a page of one run reports everything within five seconds", async () => {
   expect([repeated(project, changes), afterEnds(project, changes)]).toEqual([[], []]);
 });
 
-test("a quiet page of one run costs 36 requests a minute", async () => {
+test("subscriptions to an unchanged run cost 36 requests a minute", async () => {
   const project = await startBusyProject(1);
   await play(project, PAGE, [], 120_000);
   const minute = project.requests().filter(({ at }) => at >= 60_000 && at < 120_000);
@@ -84,7 +84,7 @@ test("a quiet page of one run costs 36 requests a minute", async () => {
   expect([minute.length, counts]).toEqual([36, [12, 12, 12]]);
 });
 
-test.each([14, 21])("%i subscriptions of one token report everything within 15 seconds", async (count) => {
+test.each([14, 21])("%i subscriptions of one token report each change within 15 seconds", async (count) => {
   const project = await startBusyProject(7);
   const watched = FIELDS.flatMap((field) => upTo(7).map((id): Watched => [field, id])).slice(0, count);
   const changes = [
@@ -105,7 +105,7 @@ const mix = fc.uniqueArray(fc.tuple(fc.constantFrom(...FIELDS), fc.integer({ min
 });
 const moments = fc.uniqueArray(fc.integer({ min: 0, max: 29 }), { minLength: 1, maxLength: 20 });
 
-test("n polls at r requests a minute report everything within 120·n/r seconds", async () => {
+test("n polls at r requests a minute report changes within 120·n/r seconds", async () => {
   await fc.assert(
     fc.asyncProperty(mix, moments, fc.integer({ min: 20, max: 120 }), async (watched, seconds, perMinute) => {
       // This profile has no lists by ids, and one rate limit for all requests.

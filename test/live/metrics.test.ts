@@ -71,7 +71,7 @@ test("reports metric records added after subscribing, and ends with the experime
 test.each([
   ["a short list", 3, ["?limit=100"]],
   ["a list longer than a page", 250, ["?limit=100", "?limit=100&offset=150"]],
-])("%s ending in a tie loses no record with the same time", async (_, count, seeking) => {
+])("at the end of %s, no record with equal time is lost", async (_, count, seeking) => {
   const { record, follow, advance, reach, requests } = await startMeasured(
     Array.from({ length: count }, (__, index) => Math.min(index, count - 3)),
   );
@@ -102,7 +102,7 @@ test.each([
   expect(await reader.next()).toEqual(reported(4));
 });
 
-test("without counts and offsets, reads existing pages without reporting them", async () => {
+test("without counts and offsets, reads existing records but reports only new ones", async () => {
   const pages = [[1, 2], [3]];
   const page = (number: number) => ({
     results: pages[number - 1]?.map((id) => ({ id, values: { loss: id / 10 } })) ?? [],
@@ -127,7 +127,7 @@ test("without counts and offsets, reads existing pages without reporting them", 
   expect(await reader.next()).toEqual(reported(4));
 });
 
-test("subscribers at one position share reads, and their records are measured once", async () => {
+test("subscribers at one position share reads, and each record is measured once", async () => {
   const results = [1, 2].map((id) => ({ id, values: { loss: id / 10 } }));
   const { subscribe, advance, settle, inOrder } = await startLive([{ id: 1, last_status: "running" }], {
     env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
@@ -146,7 +146,7 @@ test("subscribers at one position share reads, and their records are measured on
   expect(inOrder()).toEqual([RUN, METRICS]);
 });
 
-test("immediately rejects an invalid cursor, or one of another experiment", async () => {
+test("immediately refuses an invalid cursor, or a cursor of another experiment", async () => {
   const { follow, inOrder } = await startMeasured();
   for (const after of ["canary", globalId("MetricRecord:ada/mnist/2/1")]) {
     const reader = await follow(after);

@@ -28,7 +28,7 @@ function partsOf(response: Response): () => Promise<unknown> {
   };
 }
 
-test("sends a part for each event, and empty parts in between", async () => {
+test("sends each event as a part, and empty parts between events", async () => {
   const { url, advance, reach } = await startLive([{ id: 1, last_status: "running" }]);
   const response = await send(url, RUN_UPDATED);
   expect([response.status, response.headers.get("content-type")]).toEqual([
@@ -44,7 +44,7 @@ test("sends a part for each event, and empty parts in between", async () => {
   await response.body?.cancel().catch(() => {});
 });
 
-test("answers a subscription that cannot be opened with JSON", async () => {
+test("returns JSON for a subscription that cannot be opened", async () => {
   const { url } = await startLive([{ id: 1, last_status: "running" }]);
   const response = await send(url, "subscription ($id: ID!) { runUpdated(id: $id) { none } }");
   expect(response.headers.get("content-type")).toContain("application/json");

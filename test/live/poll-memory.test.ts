@@ -87,7 +87,7 @@ test("a poll that gets no memory for a minute ends its stream", async () => {
 });
 
 // This test calls the code directly, without HTTP, because system buffers hold more than the items of a test.
-test("read items are charged until all subscribers consume them or leave", async () => {
+test("items are charged until each subscriber has received them or left", async () => {
   const kept: number[] = [];
   let items = ["one", "two"];
   const read = async () => ({ items, bytes: 100 * items.length, position: "end", hasMore: false });

@@ -21,7 +21,7 @@ test("twenty subscribers by id or name share polls and get every change", async 
   expect(timers()).not.toContain(2_000);
 });
 
-test("an ambiguous name is resolved once before polling, refused if both exist", async () => {
+test("an ambiguous name is resolved once, and refused if both runs exist", async () => {
   const run = { id: 1, last_status: "running" };
   const groups: number[] = [];
   const { subscribe, advance, requests } = await startLive([run], {
@@ -56,7 +56,7 @@ test("a name that is not resolved in time ends the subscription", async () => {
   expect((await requests(2)).toSorted()).toEqual([READ, "GET ada/mnist/groups/1/"]);
 });
 
-test("a run without remaining watchers is not polled", async () => {
+test("a run without remaining subscribers is not polled", async () => {
   withoutPings();
   const { watch, advance, reach, requests, subscriptions, inOrder } = await startLive([
     { id: 1, last_status: "running" },
@@ -73,7 +73,7 @@ test("a run without remaining watchers is not polled", async () => {
   expect(inOrder()).toHaveLength(3);
 });
 
-test("a subscriber that leaves while an event is read cancels its reads", async () => {
+test("a subscriber that leaves during an event cancels the event's reads", async () => {
   const gone = latch();
   const { subscribe, advance, requests } = await startLive([], {
     env: NO_DEADLINES,
@@ -92,7 +92,7 @@ test("a subscriber that leaves while an event is read cancels its reads", async 
   await gone.opened;
 });
 
-test("an event's reads are charged to its caller only during the event", async () => {
+test("reads for an event are charged only until the event is sent", async () => {
   const run = { id: 1, last_status: "running" };
   const { subscribe, advance, reach } = await startLive([run], {
     env: { ...NO_DEADLINES, MAX_UPSTREAM_BYTES: "100000" },
@@ -134,7 +134,7 @@ test("poll intervals double up to five seconds and reset after a change", async 
   expect(await requests(9)).toHaveLength(9);
 });
 
-test("changes to unknown keys alone do not count as a change", async () => {
+test("changes of unknown keys are not reported", async () => {
   let reads = 0;
   const { watch, advance, reach, requests } = await startLive([], {
     answer: () => ({

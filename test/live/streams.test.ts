@@ -5,7 +5,7 @@ import { openRaw } from "../http/raw-socket.ts";
 
 const RUNNING = [{ id: 1, last_status: "running" }];
 
-test("event streams start with a comment, send more when idle, forbid transformation", async () => {
+test("event streams start with a comment, and send comments while idle", async () => {
   const { watch, advance } = await startLive(RUNNING);
   const watcher = await watch(1);
   expect(watcher.headers).toMatchObject({
@@ -21,7 +21,7 @@ test("event streams start with a comment, send more when idle, forbid transforma
   expect([await watcher.frame(), await watcher.frame()]).toEqual([comment, comment]);
 });
 
-test("document limits apply to subscriptions, which have exactly one root field", async () => {
+test("subscriptions are subject to document limits and have one root field", async () => {
   const { subscribe } = await startLive(RUNNING, { env: { MAX_DEPTH: "4", MAX_FIELDS: "3" } });
   const codes = [];
   for (const query of [
@@ -51,7 +51,7 @@ test.each([
   expect(logged()).not.toContain("unexpected error");
 });
 
-test("a draining gateway ends event streams without completion, so clients resubscribe", async () => {
+test("a draining gateway ends event streams without a `complete` event", async () => {
   withoutPings();
   const { watch, advance, drain, subscriptions } = await startLive(RUNNING);
   const watchers = await Promise.all(Array.from({ length: 10 }, () => watch(1)));
@@ -78,7 +78,7 @@ test("a draining gateway ends a stream whose document arrives late", async () =>
   expect(late.read()).not.toContain("complete");
 });
 
-test("a draining gateway waits one second for event stream readers", async () => {
+test("a draining gateway waits one second for slow readers of event streams", async () => {
   // More than the system buffers of a connection hold.
   const run = { id: 1, last_status: "running", updated_at: "", description: "x".repeat(9_000_000) };
   const { subscribe, advance, timers, drain } = await startLive([run], {
@@ -95,7 +95,7 @@ test("a draining gateway waits one second for event stream readers", async () =>
   await expect(watcher.next()).rejects.toThrow("aborted");
 });
 
-test("a slow reader receives the latest state, not those in between", async () => {
+test("a slow reader receives the latest state, and not all earlier states", async () => {
   // More than the system buffers of a connection hold.
   const run = { id: 1, last_status: "running", updated_at: "", description: "x".repeat(9_000_000) };
   const { subscribe, advance, reach } = await startLive([run], { env: { READ_TIMEOUT_MS: "600000" } });

@@ -7,7 +7,7 @@ import { LONG_TIMEOUT, withoutPings } from "../support/long-timeout.ts";
 import { openSocket } from "../support/admission.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 
-test("disconnects a client that sends without reading, without reporting a gateway error", async () => {
+test("disconnects a client that sends but does not read, without logging errors", async () => {
   withoutPings();
   const { url, advance } = await startLive([{ id: 1, last_status: "running" }]);
   const reported = vi.spyOn(console, "error");
@@ -32,7 +32,7 @@ test("disconnects a client that sends without reading, without reporting a gatew
   expect(reported.mock.calls).toEqual([]);
 });
 
-test("a message above MAX_BODY_BYTES closes its connection without reporting a gateway error", async () => {
+test("a message above MAX_BODY_BYTES closes the connection without logging an error", async () => {
   const { url } = await startLive([], { env: { MAX_BODY_BYTES: "2000" } });
   const reported = vi.spyOn(console, "error");
   const { socket, closed } = await openSocket({ url }, { token: null });
@@ -51,7 +51,7 @@ test.each([
   ["ping", true],
   ["pong", true],
   ["complete", true],
-])("limits a %s message to 64 kB, but subscribe messages to MAX_BODY_BYTES", async (type, isOpen) => {
+])("limits a %s message to 64 kB, unlike a subscribe message", async (type, isOpen) => {
   const { url } = await startLive([]);
   const visit = async (bytes: number) => {
     const { socket, closed } = await openSocket({ url }, { token: null }, isOpen);
@@ -77,7 +77,7 @@ test.each([
   expect([await beyond.closed, await beyond.reason]).toEqual([4_400, reason]);
 });
 
-test("reads many simultaneous messages, one per tick of the event loop", async () => {
+test("reads one of many simultaneous messages per tick of the event loop", async () => {
   const { url } = await startLive([]);
   const { socket } = await openSocket({ url }, { token: null });
   const answered = vi.fn<() => void>();
@@ -93,7 +93,7 @@ test("reads many simultaneous messages, one per tick of the event loop", async (
   expect(ticks).toBeGreaterThanOrEqual(3_000);
 });
 
-test("accepts at most 16 fragments per message, because fragments retain their buffers", async () => {
+test("accepts at most 16 fragments per message", async () => {
   const { socket, closed } = await openSocket(await startLive([]), { token: null });
   const send = (text: string): void => {
     for (const part of text) socket.send(part, { fin: false });
@@ -111,7 +111,7 @@ test("a pong does not repeat the payload of its ping", async () => {
   expect(String((await once(socket, "message"))[0])).toBe('{"type":"pong"}');
 });
 
-test("disconnects a client whose unfinished message's fragments retain too much memory", async () => {
+test("disconnects a client if fragments of a message retain too much memory", async () => {
   const { url } = await startLive([], { env: { MAX_WAITING_BYTES: "200000" } });
   const { socket, closed } = await openSocket({ url }, { token: null });
   for (const part of '{"type"') {
@@ -121,7 +121,7 @@ test("disconnects a client whose unfinished message's fragments retain too much 
   expect(await closed).toBe(1_006);
 });
 
-test("disconnects clients whose complete messages wait and retain too much memory", async () => {
+test("disconnects clients if waiting messages retain too much memory", async () => {
   const { url } = await startLive([], { env: { MAX_WAITING_BYTES: "300000" } });
   const clients = await Promise.all(Array.from({ length: 60 }, () => openSocket({ url }, { token: null })));
   const ping = paddedMessage({ type: "ping" }, 60_000);

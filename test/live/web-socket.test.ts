@@ -27,7 +27,7 @@ test("WebSocket and event-stream subscriptions receive the same events and share
   expect(seen().map(({ headers }) => headers["authorization"])).toEqual(["token ada", "token ada"]);
 });
 
-test("a token of connection_init may have blanks around it", async () => {
+test("a token in connection_init may be surrounded by blanks", async () => {
   const { url, advance, subscriptions, seen } = await startLive([{ id: 1, last_status: "running" }]);
   const results = clientOf(url, { authorization: " token ada\n" }).iterate({ query: RUN_UPDATED, variables });
   const first = results.next();
@@ -78,7 +78,7 @@ const statusOf = (url: string, path: string, origin?: string) =>
     socket.on("error", reject);
   });
 
-test("other origins can connect only when allowed, and only to /graphql", async () => {
+test("WebSockets open only for allowed origins, and only at /graphql", async () => {
   const { url } = await startLive([], { env: { CORS_ORIGINS: "https://app.example" } });
   const statuses = [];
   const others = ["https://app.example.evil", "https://other.example", "null"];
@@ -88,7 +88,7 @@ test("other origins can connect only when allowed, and only to /graphql", async 
   expect(await statusOf(url, "/healthz")).toBe(404);
 });
 
-test("a rejected connection closes even when its client stays half-open", async () => {
+test("a rejected connection is closed even if the client keeps it half-open", async () => {
   const { url } = await startLive([]);
   const { hostname: host, port } = new URL(url);
   const socket = connect({ host, port: Number(port), allowHalfOpen: true });
@@ -105,7 +105,7 @@ test("a rejected connection closes even when its client stays half-open", async 
   expect(socket.destroyed).toBe(true);
 });
 
-test("a draining gateway closes connections so that clients reconnect elsewhere", async () => {
+test("a draining gateway closes WebSockets, so that clients reconnect elsewhere", async () => {
   const { url, drain, subscriptions } = await startLive([{ id: 1, last_status: "running" }]);
   const closed = vi.fn<(event: unknown) => void>();
   const client = clientOf(url, ADA);
@@ -120,7 +120,7 @@ test("a draining gateway closes connections so that clients reconnect elsewhere"
   expect(await statusOf(url, "/graphql")).toBe(503);
 });
 
-test("disconnects a client that answers no ping", async () => {
+test("disconnects a client that does not answer a ping", async () => {
   const { url, subscriptions } = await startLive([{ id: 1, last_status: "running" }]);
   const [intervals, timers] = [vi.spyOn(globalThis, "setInterval"), vi.spyOn(globalThis, "setTimeout")];
   /** The callbacks that `graphql-ws` would call after ten seconds. The test calls them immediately. */
@@ -146,7 +146,7 @@ test("disconnects a client that answers no ping", async () => {
   expect(pings).toHaveBeenCalledTimes(1);
 });
 
-test("closes a WebSocket whose connection_init token exceeds the limit for headers", async () => {
+test("closes a WebSocket if the token in connection_init is too long", async () => {
   const { url } = await startLive([]);
   const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws");
   onTestFinished(() => socket.terminate());

@@ -32,7 +32,7 @@ describe("a log that cannot be read", () => {
     expect(logged()).not.toContain("unexpected");
   });
 
-  test("at first, because the connection breaks, is retried", async () => {
+  test("is read again after a broken connection", async () => {
     let asked = 0;
     const url = await listen((_, response) => {
       if (++asked > 1) return void response.end("line 1\nline 2\n");
@@ -48,7 +48,7 @@ describe("a log that cannot be read", () => {
     expect(asked).toBe(2);
   });
 
-  test("at first, because the service throttles it, is retried", async () => {
+  test("is read again after throttling", async () => {
     const replies: FakeResponse[] = [
       { json: {}, status: 429, headers: { "retry-after": "0" } },
       { text: "line 1\n" },

@@ -55,26 +55,23 @@ describe("a log window", () => {
     }
   });
 
-  test.each([true, false])(
-    "after the end of a restarted log continues (known length: %s)",
-    async (hasLength) => {
-      const log = await startLog("x".repeat(1_000), hasLength);
-      const { endCursor } = await readWindowOf(log);
-      log.write("one\ntwo\nthree\n");
-      const first = await readWindowOf(log, { after: endCursor, maxBytes: 4 });
-      expect(first).toMatchObject({ text: "one\n", hasMore: true, isRestarted: true });
-      const second = await readWindowOf(log, { after: first.endCursor, maxBytes: 99 });
-      expect(second).toMatchObject({
-        text: "two\nthree\n",
-        startByte: 4,
-        hasMore: false,
-        isRestarted: false,
-      });
-      expect(log.calls()).toHaveLength(3);
-    },
-  );
+  test.each([true, false])("of a restarted log can be continued (known length: %s)", async (hasLength) => {
+    const log = await startLog("x".repeat(1_000), hasLength);
+    const { endCursor } = await readWindowOf(log);
+    log.write("one\ntwo\nthree\n");
+    const first = await readWindowOf(log, { after: endCursor, maxBytes: 4 });
+    expect(first).toMatchObject({ text: "one\n", hasMore: true, isRestarted: true });
+    const second = await readWindowOf(log, { after: first.endCursor, maxBytes: 99 });
+    expect(second).toMatchObject({
+      text: "two\nthree\n",
+      startByte: 4,
+      hasMore: false,
+      isRestarted: false,
+    });
+    expect(log.calls()).toHaveLength(3);
+  });
 
-  test("that consists of line ends has as many lines", async () => {
+  test("has one line for each line end", async () => {
     const log = await startLog("\n".repeat(50_000));
     expect((await readWindowOf(log, { maxBytes: 40_000 })).lines).toEqual(Array(40_000).fill(""));
   });
@@ -101,7 +98,7 @@ async function walk(gateway: Gateway, maxBytes: number, most: number) {
 }
 
 describe("reading window after window", () => {
-  test("reaches the end of a log of any bytes, with any size", async () => {
+  test("reaches the end of any log, with any window size", async () => {
     const log = await startLog();
     // Leading and continuation bytes of characters, in orders that are not valid UTF-8.
     const byte = fc.constantFrom(0x61, 0x0a, 0x80, 0xbf, 0xc3, 0xe2, 0xf0, 0xf7, 0xff);
@@ -123,7 +120,7 @@ describe("reading window after window", () => {
 });
 
 describe("the tail of a log", () => {
-  test("is its last lines, and its cursor continues with added bytes", async () => {
+  test("contains the last lines, and its cursor continues with added bytes", async () => {
     const log = await startLog(Buffer.from("one\ntwo\nthree\n€").subarray(0, -1));
     const tail = await readWindowOf(log, { tailLines: 2 });
     expect(tail).toMatchObject({
@@ -158,7 +155,7 @@ test("refuses `after` with `tailLines` before anything is sent", async () => {
   expect(log.calls()).toEqual([]);
 });
 
-test("reads an endless log up to the window and then cancels it", async () => {
+test("cancels an endless log after the end of the window", async () => {
   const service = await startEndless();
   const gateway = await startGateway({ upstream: service });
   expect(await readWindowOf(gateway, { maxBytes: 14 })).toMatchObject({
@@ -176,7 +173,7 @@ test("cancels a log that exceeds its caller's memory budget", async () => {
   await service.gone;
 });
 
-test("two fields that select the same log window read it once", async () => {
+test("fields that select the same log window share one request", async () => {
   const log = await startLog("one\n");
   await log.ask(`{
     a: experiment(id: "ada.mnist.42") { logs { text } }
@@ -243,7 +240,7 @@ describe("a window retains little more memory than its bytes", () => {
   test.each([
     ["from its start", { fromByte: 0, maxBytes: 8_000 }],
     ["from its end", { tailLines: 5_000, maxBytes: 8_000 }],
-  ])("of a log that arrives as small views of large buffers, %s", async (_, wanted) => {
+  ])("if the log arrives as small views of large buffers, %s", async (_, wanted) => {
     const { window, megabytes } = await watch(8_000, crumb, wanted);
     expect(window.text).toBe("lin\n".repeat(2_000));
     expect(megabytes).toBeLessThan(ENOUGH);

@@ -145,7 +145,7 @@ async function excessOf(text: string, tries = 3): Promise<number> {
   return excess < NOISE || tries === 1 ? excess : Math.min(excess, await excessOf(text, tries - 1));
 }
 
-test("the estimate for JSON of any shape is never below its heap", async () => {
+test("the heap estimate for JSON of any shape is never too low", async () => {
   await fc.assert(
     fc.asyncProperty(part, fc.boolean(), async (each, isList) => {
       expect(await excessOf(textOf(each, isList))).toBeLessThan(NOISE);
@@ -173,7 +173,7 @@ test.each<[string, Part]>([
   ["a string with a character of two bytes", fixed(`"${"a".repeat(1_000)}€"`)],
   ["a string with an escape", fixed(`"${"a".repeat(1_000)}\\u20ac"`)],
   ["short strings that differ", (item) => `"${item.toString(36)}"`],
-])("the estimate for JSON of %s is not below its heap", async (_, each) => {
+])("the heap estimate for JSON of %s is not too low", async (_, each) => {
   expect(await excessOf(textOf(each, true))).toBeLessThan(NOISE);
 });
 
@@ -200,7 +200,7 @@ function recordedLists(): Map<string, object[]> {
 }
 
 test.each(["experiments", "metrics", "statuses", "jobs", "builds", "groups", "nodes"])(
-  "the estimate for recorded %s is at most twice their heap",
+  "the heap estimate for recorded %s is at most twice the heap",
   async (kind) => {
     const recorded = (recordedLists().get(kind) ?? []).map((item) => JSON.stringify(item));
     expect(recorded).not.toEqual([]);

@@ -103,7 +103,7 @@ test.each(WORST)("a process survives responses of $of", async ({ bytes, records,
   expect(statuses).toEqual(Array.from({ length: callers }, () => 200));
 });
 
-test("compressed responses are charged by decoded size, so memory suffices", async () => {
+test("compressed responses are charged by their decoded size", async () => {
   const zipped = gzipSync(record(9.7 * MEGABYTE, () => `"${"a".repeat(1_000)}"`));
   const { read, peak, expectAlive } = await start(() => jsonText(zipped, "gzip"));
   await read(64, 2);

@@ -55,7 +55,7 @@ test("removed list members, map members and tasks are garbage-collected early", 
   expect([inMap, inList, inQueue].filter((bytes) => bytes > 10_000_000)).toEqual([]);
 });
 
-test("a CompactingMap matches a Map, even after thousands of deletions", () => {
+test("a CompactingMap behaves like a Map, even after thousands of deletions", () => {
   const key = fc.integer({ min: 0, max: 1_500 }).map((number) => `${number}`);
   const steps = fc.array(fc.tuple(key, fc.boolean()), { minLength: 1, maxLength: 4_000, size: "max" });
   fc.assert(

@@ -114,7 +114,7 @@ test.each<[string, (url: string) => Promise<void>]>([
         numbers(31).map((id) => subscribeTo(id, JSON.parse(LONG) as object)),
       ),
   ],
-])("with the deployment heap, a process survives %s", async (_, ask) => {
+])("with the heap size set in deploy, a process survives %s", async (_, ask) => {
   const { url, pid, expectAlive } = await start();
   await ask(url);
   // The gateway reads all sent bytes during these requests.
@@ -123,7 +123,7 @@ test.each<[string, (url: string) => Promise<void>]>([
   expect(peakOf(pid)).toBeLessThan(CONTAINER_KB);
 });
 
-test("survives unfinished heads of many short headers, of which only 100 are kept", async () => {
+test("survives unfinished requests with a thousand short headers each", async () => {
   // With all their headers, these heads would take 100 MB.
   const { url, expectAlive } = await start(80);
   const headers = numbers(1_000).map((index) => `h${index}: v${index}\r\n`);

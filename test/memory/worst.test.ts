@@ -92,7 +92,7 @@ const read = async (url: string, init: RequestInit): Promise<number> => {
   }
 };
 
-test("with the deployment heap, survives each worst operation alone and concurrently", async () => {
+test("with the heap size set in deploy, survives the worst operations concurrently", async () => {
   const { url, expectAlive } = await start();
   for (const { name, query, accept, isSignedIn } of WORST_OPERATIONS) {
     const headers = {
@@ -108,7 +108,7 @@ test("with the deployment heap, survives each worst operation alone and concurre
   }
 });
 
-test("with the deployment heap, survives long documents and variables from unverified callers", async () => {
+test("with the heap size set in deploy, survives unverified callers' long documents", async () => {
   const { url, expectAlive } = await start();
   const ask = (token: number, body: string) =>
     read(`${url}/graphql`, {
@@ -136,7 +136,7 @@ test("with the deployment heap, survives long documents and variables from unver
   await expectAlive();
 });
 
-test("survives long bodies in short chunks, which use only their bytes", async () => {
+test("survives long bodies in short chunks", async () => {
   const { url, expectAlive } = await start(HEAP / 4);
   const body = `{"query":"{ __typename }"}`.padEnd(250_000).replaceAll(/.{20}/g, "14\r\n$&\r\n");
   const head = ["POST /graphql HTTP/1.1", "Host: a", "Content-Type: application/json"];
@@ -145,7 +145,7 @@ test("survives long bodies in short chunks, which use only their bytes", async (
   await expectAlive();
 });
 
-test("with the deployment heap, exports metrics of long runs with long descriptions", async () => {
+test("with the heap size set in deploy, exports metrics of long runs", async () => {
   const { url, expectAlive } = await start();
   const headers = { authorization: "token t0ken" };
   const response = await fetch(`${url}/export/ada.mnist/metrics.csv?columns=description,value`, { headers });
@@ -159,7 +159,7 @@ test("with the deployment heap, exports metrics of long runs with long descripti
 /** Maximum resident memory of a process whose heap is bounded: far below the limit in the files of `deploy`, in bytes. */
 const MAX_RESIDENT = 700_000_000;
 
-test("with the deployment heap, releases responses that are too long", async () => {
+test("with the heap size set in deploy, releases oversized responses", async () => {
   const long = Buffer.alloc(11_000_000, " ");
   const runs = numbers(100).map((index) => experiment(index + 2));
   const service = await startFake(({ path }) => (response) => {

@@ -28,7 +28,7 @@ const RECORDS = [
   { loss: 0, epoch: 4, accuracy: 0.9 },
 ];
 
-test("returns the value of the axis in the record of each point", async () => {
+test("returns the axis value from the record of each point", async () => {
   const { ask, service } = await startRun(RECORDS);
   expect(await ask(SERIES, { x: "epoch" })).toEqual({
     data: {
@@ -44,7 +44,7 @@ test("returns the value of the axis in the record of each point", async () => {
   expect(service.inOrder()).toEqual([`GET ${METRICS}`]);
 });
 
-test("does not require the axis among the metrics", async () => {
+test("does not require the axis in `names`", async () => {
   const { ask } = await startRun(RECORDS);
   expect(await ask(SERIES, { x: "epoch", names: ["accuracy"] })).toEqual({
     data: { experiment: { metricSeries: [{ name: "accuracy", values: [0.5, 0.9], x: [null, 4] }] } },

@@ -70,7 +70,7 @@ describe("metric records of a long run", () => {
   test.each([
     ["0.2", RELEASE_02],
     ["0.4", RELEASE_04],
-  ])("are paged with release %s, without losing or repeating equal times", async (_, env) => {
+  ])("are paged with release %s, and each record is read once", async (_, env) => {
     const list = createLister(recordings(120_000, 7));
     const { ask, service } = await startBefore((seen) => ({ json: list(seen) }), env);
     expect(await ask(SUMMARY)).toEqual(summaryOf(120_000));
@@ -93,7 +93,7 @@ describe("metric records of a long run", () => {
     expect(service.inOrder()).toEqual([`GET ${METRICS}`]);
   });
 
-  test("use smaller pages when a page is too large, compressed or not", async () => {
+  test("are read in smaller pages if a compressed page is too large", async () => {
     const list = createLister(recordings(3_000));
     const { ask, service } = await startBefore(
       (seen) => ({
@@ -118,7 +118,7 @@ describe("metric records of a long run", () => {
     ]);
   });
 
-  test("are paged even when one response could hold their bytes", async () => {
+  test("are paged above 100,000 records, even if their bytes fit", async () => {
     const list = createLister(recordings(100_001));
     const { ask, service } = await startBefore((seen) => ({ json: list(seen) }), {
       ...RELEASE_04,
@@ -128,7 +128,7 @@ describe("metric records of a long run", () => {
     expect(service.inOrder()).toHaveLength(4);
   });
 
-  test("form one page without `first`, from which the list continues", async () => {
+  test("are limited to MAX_PAGE_SIZE without `first` if a page is too large", async () => {
     const list = createLister(recordings(3_000));
     const { ask, service } = await startBefore((seen) => ({ json: list(seen) }), {
       ...RELEASE_04,
@@ -160,7 +160,7 @@ describe("metric records of a long run", () => {
     );
   });
 
-  test("are an error with link-only paging, while the run itself resolves", async () => {
+  test("are null with an error if the server pages only by links", async () => {
     const list = createLister(recordings(3_000));
     const { ask, service } = await startBefore(
       (seen): FakeResponse =>
@@ -214,7 +214,7 @@ describe("a run list too large for one response", () => {
   });
 });
 
-test("an oversized response is not replaced by an earlier one", async () => {
+test("an oversized response is not replaced by a stale response", async () => {
   let rows = recordings(10);
   const { ask } = await startBefore((seen) => ({ json: createLister(rows)(seen) }), {
     UPSTREAM_PROFILE: "document",
@@ -230,7 +230,7 @@ test("an oversized response is not replaced by an earlier one", async () => {
   });
 });
 
-test("a folder with too many files is an error instead of empty", async () => {
+test("a folder with too many files is an error, and not empty", async () => {
   const files = Array.from({ length: 100_001 }, (_, index) => [`${index}`, 1]);
   const { ask } = await startBefore(() => ({ json: { dirs: [], files } }), RELEASE_04);
   const answer = await ask(`{ experiment(id: "ada.mnist.42") { outputFiles { files { name } } } }`);

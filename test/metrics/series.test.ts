@@ -63,7 +63,7 @@ describe("metricSeries", () => {
     ]);
   });
 
-  test("returns values that are not finite numbers as null, and counts them", async () => {
+  test("includes values that are not finite numbers as null", async () => {
     const text = `{"results": [
       {"id": 1, "created_at": "t1", "values": {"loss": 1.5}},
       {"id": 2, "created_at": "t2", "values": {"loss": NaN}},
@@ -85,7 +85,7 @@ describe("metricSeries", () => {
     ]);
   });
 
-  test("keeps metrics of any name", async () => {
+  test("returns metrics of any name", async () => {
     const names = ["", "__proto__", "a b", "constructor", "hasOwnProperty", "toString", "ü/😀"];
     const values = `{${names.map((name, index) => `${JSON.stringify(name)}: ${index}`).join(", ")}}`;
     // The wrong type of `created_at` makes the reader repair the page, which must keep these names.
@@ -119,7 +119,7 @@ describe("metricSeries", () => {
     expect(await series()).toEqual([]);
   });
 
-  test("keeps a peak in its position when downsampled", async () => {
+  test("when downsampled, keeps a peak at its position", async () => {
     const rows = Array.from({ length: 1_000 }, (_, second) =>
       recording(second, { loss: second === 617 ? 1_000 : second % 2 }),
     );
@@ -156,7 +156,7 @@ describe("metricSeries", () => {
     expect(loss?.steps).toEqual(loss?.steps.toSorted((a, b) => a - b));
   });
 
-  test("when downsampled, has at most maxPoints ordered points, including first and last", async () => {
+  test("when downsampled, returns at most maxPoints points, including first and last", async () => {
     let results: unknown[] = [];
     const series = await openSeries(await startFake(() => ({ json: { results } })));
     const value = fc.oneof(
@@ -188,7 +188,7 @@ describe("metricSeries", () => {
   });
 });
 
-test("computes many series of a long list in time slices, all equal", async () => {
+test("computes many series of a long list in time slices", async () => {
   const results = Array.from({ length: 90_000 }, (_, second) => recording(second, { loss: second % 7 }));
   const { ask, service } = await startBefore(
     { [METRICS]: { results } },
@@ -222,7 +222,7 @@ test("computes many series of a long list in time slices, all equal", async () =
   expect(Math.min(...shares)).toBeLessThan(0.3);
 });
 
-test("metrics and latestMetrics keep any name, raw values, and numbers when numeric", async () => {
+test("metrics and latestMetrics return any name with raw and numeric values", async () => {
   const { ask } = await startBefore(({ path }) => ({
     text: path.endsWith("metrics")
       ? `{"count": 1, "results": [{"id": 1, "values": {"__proto__": 1, "constructor": "high"}}]}`

@@ -102,7 +102,7 @@ describe("an explained operation", () => {
     expect(explained.totals).toMatchObject({ requests: 2, rounds: 2, withoutRungraph: 5 });
   });
 
-  test("reports reads shared with another operation, and cached ones", async () => {
+  test("reports reads that were cached or shared with another operation", async () => {
     const answered = latch();
     const service = await startFake(async () => {
       await answered.opened;
@@ -170,7 +170,7 @@ describe("an explained operation", () => {
     ]);
   });
 
-  test("is explained even when rejected, or with unreadable body or parameters", async () => {
+  test("is explained even if the document, body or parameters are invalid", async () => {
     const gateway = await startDemoGateway();
     for (const document of ["{ nothing }", "{"]) {
       const { answer, requests } = await explain(gateway, document);
@@ -201,7 +201,7 @@ describe("an explained operation", () => {
     }
   });
 
-  test("exposes no host, token, filled path or variable, and truncates long aliases", async () => {
+  test("reveals no host, token, id or variable, and truncates long aliases", async () => {
     const { demo, ...gateway } = await startDemoGateway({ env: POLYAXON });
     const alias = "a".repeat(5_000);
     const explained = await explain(
@@ -220,7 +220,7 @@ describe("an explained operation", () => {
   });
 });
 
-test("explains operations on request, with the demo by default, otherwise with EXPLAIN=on", async () => {
+test("explains operations on request if EXPLAIN is on, the demo's default", async () => {
   const isExplained = async ({ ask }: Gateway, headers: Record<string, string> = EXPLAINED.headers) =>
     "extensions" in (await ask("{ __typename }", {}, { headers }));
   const [demo, upstream] = [await startDemoGateway(), await startFake(() => undefined)];

@@ -31,7 +31,7 @@ fragment Names on Experiment { uniqueName }`;
 
 const as = (name: string) => ({ headers: { "graphql-client-name": name } });
 
-test("each field counts once per operation and client, under the selecting type", async () => {
+test("each field counts once per operation, under the type that selects it", async () => {
   const { ask, countsOf, service } = await startCounting("all");
   await ask("{ viewer { username } }");
   await ask(QUERY, {}, as("web"));
@@ -62,7 +62,7 @@ test.each(["off", "deprecated"])(
   },
 );
 
-test("only deprecated fields count, and clients beyond the 25th are `other`", async () => {
+test("counts only deprecated fields, and counts clients beyond 25 as `other`", async () => {
   const schema = buildSchema("type Query { old: Int @deprecated new: Int self: Query }");
   const registry = new Registry();
   const count = createFieldCounts(createCoordinates(schema, "deprecated"), [registry]);

@@ -15,7 +15,7 @@ const linesIn = (logged: string): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe("the gateway's log", () => {
-  test("has one line per operation and exchange, and no values from callers", async () => {
+  test("has one line per operation and upstream request, without callers' values", async () => {
     const { ask, logged } = await startDemoGateway();
     const headers = { "x-canary": "canary", cookie: "canary=1" };
     const page = `query Page($id: ID!) { experiment(id: $id) { status description } }`;
@@ -38,7 +38,7 @@ describe("the gateway's log", () => {
     expect(logged()).not.toMatch(/canary|471100174|authorization/i);
   });
 
-  test("records the caller, identity and outcome of an operation", async () => {
+  test("records the caller, name and outcome of an operation", async () => {
     const { ask, logged } = await startDemoGateway({ env: { CALLER_SALT: "a salt of the example" } });
     const document = `query Page { viewer { username } job(id: "ada.mnist.jobs.4242") { status } }`;
     const headers = {
@@ -60,7 +60,7 @@ describe("the gateway's log", () => {
     expect(invalid).toMatchObject(LINES.invalid);
   });
 
-  test("links a request id to at most five failed endpoints", async () => {
+  test("lists at most five failed endpoints with the request id", async () => {
     const upstream = await startFake(({ path }) => {
       if (path.includes("/logs")) return { status: 503, json: {} };
       if (path.includes("/jobs/3/")) return { text: "no JSON" };
@@ -115,7 +115,7 @@ describe("the gateway's log", () => {
     ]);
   });
 
-  test("lists at most five plainly named unknown parameters, at debug level", async () => {
+  test("lists at most five unknown parameters at debug level", async () => {
     const { url, logged } = await startDemoGateway();
     const names = ["id", "the canary", "x".repeat(31), ...[1, 2, 3, 4, 5].map((index) => `own${index}`)];
     const own = Object.fromEntries(names.map((name) => [name, "canary"]));
@@ -141,7 +141,7 @@ describe("the gateway's log", () => {
     expect(logged()).not.toContain("canary");
   });
 
-  test("names a caller identically only across processes with the same CALLER_SALT", async () => {
+  test("gives a caller the same name in processes with the same CALLER_SALT", async () => {
     const upstream = await startFake(() => ({ json: { username: "ada" } }));
     const nameWith = async (env: Record<string, string>, token = "t0ken") => {
       const { ask, logged } = await startGateway({ upstream, env });

@@ -65,7 +65,7 @@ describe("a plan", () => {
     expect(roundsOf(plan)).toEqual(roundsOf(executed));
   });
 
-  test("has one request for each item of a list", async () => {
+  test("assumes that a list has one item", async () => {
     const gateway = await startDemoGateway({ env: POLYAXON });
     const plan = await explain(
       gateway,
@@ -79,7 +79,7 @@ describe("a plan", () => {
     ]);
   });
 
-  test("reads as many records as the operation names", async () => {
+  test("includes reads of all records that the operation names", async () => {
     const gateway = await startDemoGateway({ env: POLYAXON });
     const plan = await explain(
       gateway,
@@ -187,7 +187,7 @@ describe("a plan", () => {
     expect(gateway.calls()).toEqual([]);
   });
 
-  test("is not made if EXPLAIN is off: the operation is executed", async () => {
+  test("is not made if EXPLAIN is off, and the operation is executed", async () => {
     const gateway = await startDemoGateway({ env: { ...POLYAXON, EXPLAIN: "off" } });
     const { data } = await explain(gateway, "plan", "{ viewer { username } }");
     expect(data).toEqual({ viewer: { username: "ada" } });

@@ -35,7 +35,7 @@ async function startPropagating(propagator: string, env: Record<string, string> 
   };
 }
 
-test("forwards everything that an SDK's propagator injects to the service", async () => {
+test("sends the service everything that an SDK's propagator injects", async () => {
   const { service, ask } = await startPropagating("");
   const { traceId, spanId } = traceOf(1);
   await ask("{ viewer { username } }", {
@@ -49,7 +49,7 @@ test("forwards everything that an SDK's propagator injects to the service", asyn
   expect(headers["traceparent"]).toEqual(own);
 });
 
-test("a propagator in another format sends its headers, not the caller's traceparent", async () => {
+test("a propagator of another format replaces the caller's traceparent", async () => {
   const { service, ask } = await startPropagating("b3");
   const [{ traceId, spanId }, old] = [traceOf(1), traceOf(2)];
   await ask("{ viewer { username } }", {
@@ -65,7 +65,7 @@ test("a propagator in another format sends its headers, not the caller's tracepa
   expect(others["x-b3-spanid"]).not.toBe(spanId);
 });
 
-test("a propagator overwrites no gateway, configured or connection header", async () => {
+test("a propagator cannot overwrite headers of the gateway or its settings", async () => {
   const { service, ask } = await startPropagating("greedy", { UPSTREAM_HEADERS: `{"x-api-key": "key"}` });
   await ask("{ viewer { username } }", { "x-request-id": "caller-1" });
   const headers = onlyOne(service.seen()).headers;
@@ -81,7 +81,7 @@ test("a propagator overwrites no gateway, configured or connection header", asyn
   });
 });
 
-test("each caller's trace and baggage stay with its requests on shared connections", async () => {
+test("on shared connections, requests carry the trace and baggage of their caller", async () => {
   const { service, ask } = await startPropagating("", { UPSTREAM_CONNECTIONS: "1" });
   const callers = [...Array(8).keys()].map((index) => index + 1);
   const query = `{ viewer { username } ${[1, 2, 3, 4, 5].map((id) => `run${id}: job(id: "ada.mnist.jobs.${id}") { status buildJob { status } }`).join(" ")} }`;

@@ -12,7 +12,7 @@ describe("the request id", () => {
     ["a rejected download", "/downloads/canary/logs", { method: "GET" }],
     ["a rejected form", "/graphql", { body: new URLSearchParams("a=b") }],
     ["a rejected length", "/graphql", { body: " ".repeat(300_000), headers: JSON_BODY }],
-  ])("sent by the caller is returned on %s", async (_, path, sending) => {
+  ])("that the caller sends is returned with %s", async (_, path, sending) => {
     const { url } = await startDemoGateway();
     const headers = { ...sending.headers, "x-request-id": "caller-4711" };
     const answer = await sendTo(url + path, { ...sending, headers });

@@ -101,7 +101,7 @@ PORT: expected a whole number from 0 to 65535
     });
   });
 
-  test("warns of trusted documents that the schema refuses", () => {
+  test("warns of trusted documents that do not match the schema", () => {
     const manifest = join(app, "documents.json");
     const documents = { valid: "{ gateway { version } }", old: "{ gateway { old } }", cut: "{" };
     writeFileSync(manifest, JSON.stringify(documents));

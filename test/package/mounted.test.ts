@@ -29,7 +29,7 @@ async function start(
 const offer = (port: number, path: string, protocol = "websocket"): Promise<string> =>
   statusOf(port, `GET ${path} HTTP/1.1`, "Host: a", WEB_SOCKET.replace("websocket", protocol));
 
-test("routes WebSockets by longest prefix; other paths get 404 or a listener", async () => {
+test("routes a WebSocket by the longest prefix, or rejects it with 404", async () => {
   const { server, port } = await start(["/a", "/a/b", "/c"]);
   for (const path of ["/a/graphql", "/a/b/graphql", "/c/graphql"])
     expect(await offer(port, path)).toBe("101 Switching Protocols");

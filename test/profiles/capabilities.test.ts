@@ -14,7 +14,7 @@ test.each(Object.keys(CAPABILITIES) as ProfileName[])(
   },
 );
 
-test("lists the codes of errors without a token and without a request", async () => {
+test("lists all error codes without a token or an upstream request", async () => {
   const { ask, calls } = await startProfile("document");
   const { data } = await ask<{ gateway: { errorCodes: string[] } }, object>(
     "{ gateway { errorCodes } }" as never,

@@ -41,7 +41,7 @@ const TRIALS = "GET /v2/projects/ada/mnist/trials";
 const OLDEST_FIRST = "order_by=created&direction=asc";
 
 describe("a server described only by a profile file", () => {
-  test("pages a list by its own offsets and counts, also from mid-page", async () => {
+  test("pages a list by its own offsets, from any item", async () => {
     const { ask, calls } = await startDescribed();
     const read = async (variables: object) =>
       (await ask<Experiments, object>(EXPERIMENTS, variables)).data.project.experiments;
@@ -94,7 +94,7 @@ describe("a server described only by a profile file", () => {
     );
   });
 
-  test("reports errors with its own endpoints, and its version and capabilities", async () => {
+  test("has its endpoints in errors, and its version and capabilities in `gateway`", async () => {
     const { ask } = await startDescribed();
     const { data, errors } = await ask(`{
       experiment(id: "ada.mnist.8") { status }
@@ -121,7 +121,7 @@ const startExtended = (written: object) => {
 };
 
 describe("a file that extends a built-in profile", () => {
-  test("removes endpoints, and restores removed ones with its own spelling", async () => {
+  test("can remove endpoints, and define endpoints that the profile lacks", async () => {
     const { ask, calls } = await startExtended({
       extends: "polyaxon-0.4",
       endpoints: {
@@ -176,7 +176,7 @@ describe("an invalid profile", () => {
     expect(problems.at(-1)).toBe(`UPSTREAM_PROFILE: ${last}`);
   });
 
-  test("is not parsed when overlong, because YAML parsing is quadratic in keys", () => {
+  test("is not parsed if it is too long", () => {
     expect(issuesOf(many(60_000, (index) => `key${index}: 1`))).toEqual([
       "UPSTREAM_PROFILE: expected at most 32768 characters, got 708890",
     ]);

@@ -48,7 +48,7 @@ describe("MAX_UPSTREAM_BYTES also covers memory that an operation allocates for"
     expect(firstCodeOf(await ask(query))).toBe("REQUEST_LIMIT_EXCEEDED");
   });
 
-  test("reads of linked records, before any of them is sent", async () => {
+  test("reads of linked records, before any of these reads is sent", async () => {
     const { ask, service } = await start();
     const children =
       "statuses { totalCount } jobs { totalCount } codeReference { branch } metrics { totalCount }";
@@ -115,7 +115,7 @@ describe("MAX_UPSTREAM_BYTES also covers request input before execution:", () =>
     await vi.waitUntil(async () => firstCodeOf(await asking()) === "ok", LONG_TIMEOUT);
   });
 
-  test("a repeated, unusually long document, including its plan", async () => {
+  test("the plan of a long document that is repeated", async () => {
     const { ask } = await start("460000");
     const long = `{ ${Array.from({ length: 150 }, (_, name) => `f${name}: __typename`).join(" ")} }`;
     const answers = [await ask(long), await ask(long), await ask(long), await ask(long, { many })];

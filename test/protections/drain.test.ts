@@ -9,7 +9,7 @@ import { listen } from "../support/listen.ts";
 import { OUTPUTS_OF_42 } from "../support/one-read.ts";
 import { TEST_SETTINGS } from "../support/test-settings.ts";
 
-test("aborts a download unfinished after DRAIN_TIMEOUT_MS, both downstream and upstream", async () => {
+test("a draining gateway aborts downloads and their requests after DRAIN_TIMEOUT_MS", async () => {
   const left = latch();
   const url = await listen((_, response: ServerResponse) => {
     response.writeHead(200).write("begun");

@@ -61,16 +61,16 @@ async function answeredBefore(
   return before;
 }
 
-test("reads one token's documents between those of a token with many", async () => {
+test("reads a token's few documents between many documents of another token", async () => {
   expect(await answeredBefore((number) => requestOf("heavy", number))).toBeLessThan(HEAVY / 2);
 });
 
-test("reads a verified token's documents between those of twenty invented tokens", async () => {
+test("reads a verified token's documents between documents of twenty invented tokens", async () => {
   const heavyOf = (number: number) => requestOf(`invented${number % 20}`, number);
   expect(await answeredBefore(heavyOf)).toBeLessThan(HEAVY / 2);
 });
 
-test("answers a token's MCP messages between those of callers without a token", async () => {
+test("answers a token's MCP messages between messages of callers without tokens", async () => {
   const list = rpc("tools/list");
   const lightOf = () => post("/mcp", "known", list);
   expect(await answeredBefore(() => post("/mcp", null, list), lightOf)).toBeLessThan(0.75 * HEAVY);

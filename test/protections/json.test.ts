@@ -90,7 +90,7 @@ describe("upstream JSON", () => {
     return { ask, logged, names: () => ask(namesOf) };
   }
 
-  test("nested over 200 levels is null from there, and is logged once", async () => {
+  test("is null beyond 200 levels, and a warning is logged once", async () => {
     const { ask, logged } = await startBeforeRuns(`{"it": ${nested(1_000, "1")}, "lr": 1}`);
     const query = `{ project(id: "ada.mnist") { experiments { nodes { name it: parameter(name: "it") { value } lr: parameter(name: "lr") { value } } } } }`;
     for (let round = 0; round < 2; round++)
@@ -122,7 +122,7 @@ describe("upstream JSON", () => {
     expect(walks()).toBeLessThan(FEW);
   });
 
-  test("with an integer beyond number precision is parsed without a reviver", async () => {
+  test("with an integer above 2^53 is parsed without a reviver", async () => {
     const { names } = await startBeforeRuns(`{"seed": 12345678901234567890}`);
     const parse = vi.spyOn(JSON, "parse");
     onTestFinished(() => void parse.mockRestore());

@@ -166,7 +166,7 @@ describe("large requests cost little more than small ones for", () => {
 
 const listsOfTwo = [1, 2].map(() => ({ declarations: { lists: listsOf(300_000) } }));
 
-describe("divides into time slices the work for", () => {
+describe("divides the work into time slices for", () => {
   const cases: Readonly<Record<string, readonly [answers: Case[0], sent: Sent]>> = {
     "more parameters than a result may have": [
       run({ declarations: named(150_000) }),
@@ -235,7 +235,7 @@ describe("divides into time slices the work for", () => {
   });
 });
 
-test("a specification is measured once for all commands that have it", async () => {
+test("a specification is measured once for all commands that contain it", async () => {
   const { ask } = await startGateway({
     upstream: await startFake(() => ({ json: { id: 1 } })),
     env: RELEASE_04,

@@ -114,7 +114,7 @@ test("does not split references above 1,000 characters for clones or metric list
   ]);
 });
 
-test("serializes nested values that group runs one at a time", async () => {
+test("can yield after each nested value by which runs are grouped", async () => {
   const names = ["a", "b", "c", "d"];
   const runs = (length: number) =>
     upTo(30).map((id) =>

@@ -12,7 +12,7 @@ const isApplicable = (row: Protection): boolean =>
   textOf(row.edit.file).match(editPattern(row))?.length === 1 &&
   ['"', "`"].some((quote) => textOf(row.test.file).includes(`${quote}${row.test.title}${quote},`));
 
-test("each mutations.json row has an edit matching once and an existing test", () => {
+test("each row of mutations.json has an applicable edit and an existing test", () => {
   const stale = PROTECTIONS.filter((row) => !isApplicable(row));
   expect(stale, "in test/protections/mutations.json, copy the present text of the code into `from`").toEqual(
     [],

@@ -51,7 +51,7 @@ test("at the total memory limit, refuses only callers above an equal share", asy
   expect((await Promise.all(light)).map(firstCodeOf)).toEqual(["ok", "ok", "ok", "ok"]);
 });
 
-test("charges commands to their caller's memory, so long strings cannot exhaust it", async () => {
+test("charges the strings of commands to the memory of their caller", async () => {
   const service = await startFake(() => ({ json: RUNNING_RECORD }));
   const gateway = await startGateway({ upstream: service, env: { MAX_UPSTREAM_BYTES: "100000" } });
   const rename = (length: number) =>
@@ -70,7 +70,7 @@ test.each<[string, (number: number) => string]>([
   ["of unverified callers at many addresses", (number) => `X-Forwarded-For: 10.0.0.${number}`],
   ["of the same token", () => "Authorization: token light"],
   ["of many known tokens", (number) => `Authorization: token known${number}`],
-])("endless request bodies, %s, keep no caller out", async (_, headerOf) => {
+])("endless request bodies %s do not block a caller", async (_, headerOf) => {
   const gateway = await startGateway({
     upstream: await startFake(() => ({ json: RUNNING_RECORD })),
     env: { MAX_OPERATIONS: "4", MAX_OPERATIONS_PER_TOKEN: "2", TRUSTED_PROXIES: "1" },
@@ -99,7 +99,7 @@ const outcomesOf = async (enter: Enter, fixture: Fixture, callers: readonly Who[
 /** An address may have two downloads of unverified callers, and all addresses together four. */
 const DOWNLOADS = { MAX_DOWNLOADS: "8", MAX_DOWNLOADS_PER_TOKEN: "2", TRUSTED_PROXIES: "1" };
 
-test("unverified callers share half the permits, leaving the rest to verified tokens", async () => {
+test("unverified callers can use only half of the permits", async () => {
   const fixture = await startFixture({ env: DOWNLOADS });
   await fixture.accept("ada");
   const unverifiedCallers = ["1", "1", "1", "2", "2", "3"].map((host, index) => ({
@@ -117,7 +117,7 @@ test("unverified callers share half the permits, leaving the rest to verified to
   expect((await ENTER.download(fixture, { token: "ada" }, "active")).outcome).toBe("in");
 });
 
-test("a newly verified token releases its address's permits, including those in use", async () => {
+test("a token that becomes verified returns its permits to its address", async () => {
   const fixture = await startFixture({ env: DOWNLOADS });
   expect((await ENTER.download(fixture, { token: "ada" }, "active")).outcome).toBe("in");
   await fixture.accept("ada", "ada");
@@ -125,7 +125,7 @@ test("a newly verified token releases its address's permits, including those in 
   expect(await outcomesOf(ENTER.download, fixture, unverifiedCallers)).toEqual(["in", "in", 429]);
 });
 
-describe("all operation permits", () => {
+describe("operation permits", () => {
   /** A gateway with four permits that has just started and knows ada's token, in front of a service that delays the other responses. */
   async function startCold() {
     const answering = latch();
@@ -150,7 +150,7 @@ describe("all operation permits", () => {
     return { enter, gateway, answer: () => answering.open() };
   }
 
-  test("are available to unverified callers after a restart, but can be preempted", async () => {
+  test("are all available to unverified callers at first, but can be preempted", async () => {
     const { enter, answer } = await startCold();
     const cold: Promise<string>[] = [];
     for (const token of ["cold1", "cold2", "cold3", "cold4"]) cold.push((await enter(1, token)).code);
@@ -216,7 +216,7 @@ describe("all operation permits", () => {
     expect(statuses()).toEqual(["503", "200", "200", "200", "200"]);
   });
 
-  test("are not used by unverified commands, which are not preempted", async () => {
+  test("are not taken from commands of unverified callers", async () => {
     const { enter, answer } = await startCold();
     const stop = `mutation { stopExperiment(id: "ada.mnist.9", force: true) { experiment { id } } }`;
     const command = await enter(1, "cold0", stop);
@@ -227,7 +227,7 @@ describe("all operation permits", () => {
   });
 });
 
-test("one address can use half of all sign-in permits, several all", async () => {
+test("sign-ins from one address use at most half of the permits", async () => {
   const fixture = await startFixture({ env: { MAX_UNVERIFIED_MUTATIONS: "4", TRUSTED_PROXIES: "1" } });
   const unverifiedCallers = ["1", "1", "1", "2", "2", "3"].map((host) => ({
     token: null,

@@ -6,7 +6,7 @@ import type { Line } from "../support/replay.ts";
 import { startBefore } from "../support/gateway.ts";
 import TIMES from "./times.json" with { type: "json" };
 
-test("a missing token is UNAUTHENTICATED, whether reported by 200 or 403", async () => {
+test("a missing token is UNAUTHENTICATED, with status 200 or 403", async () => {
   // The gateway always sends its caller's token. Here the server ignores it.
   const overlooked = recordedReads
     .filter(({ headers }) => !("Authorization" in headers))
@@ -25,7 +25,7 @@ test("a missing token is UNAUTHENTICATED, whether reported by 200 or 403", async
   expect(calls()).toEqual(["GET alice/mnist/experiments/1/", "GET cluster/", "GET users/"]);
 });
 
-test("an HTML page for an unmatched name is a missing record", async () => {
+test("an HTML page in place of a record is NOT_FOUND", async () => {
   const { ask, calls } = await startRecorded();
   const answer = await ask(`{ experiment(id: "${globalId("Experiment:alice/mn.ist/1")}") { name } }`);
   const message = "Not found: alice.mn.ist.experiments.1.";

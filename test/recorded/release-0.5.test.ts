@@ -10,7 +10,7 @@ function renewed(name: string, keys: object) {
   return { ...rest, ...keys };
 }
 
-test("since 0.5, `params` are declarations, and YAML or JSON `content` is configuration", async () => {
+test("since 0.5, parameters come from `params` and the configuration from `content`", async () => {
   const { ask, service } = await startBefore({
     "alice/mnist/experiments/1/": renewed("experiment detail 1", {
       content: CONFIG.content,
@@ -61,7 +61,7 @@ test("`declarations` take precedence over `params`", async () => {
   });
 });
 
-test("configuration content is not repeated in a process warning", async () => {
+test("a process warning does not contain the text of a configuration", async () => {
   const warned: string[] = [];
   const listen = ({ message }: Error) => void warned.push(message);
   process.on("warning", listen);

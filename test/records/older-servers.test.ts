@@ -55,7 +55,7 @@ describe("keys that no record of a server has", () => {
     ]);
   });
 
-  test("do not prove existence: a lookup reads the record and returns them", async () => {
+  test("are read by a lookup, to check that the record exists", async () => {
     const { ask, service } = await startBefore(({ path }) =>
       path.includes("/1/") ? { json: { id: 1, framework: "pytorch" } } : undefined,
     );
@@ -68,7 +68,7 @@ describe("keys that no record of a server has", () => {
     expect(service.calls()).toEqual(["GET ada/mnist/experiments/1/", "GET ada/mnist/experiments/2/"]);
   });
 
-  test("include project readmes on 0.2; other keys are read without them", async () => {
+  test("include a project's readme on 0.2, unlike its other keys", async () => {
     const service = await startOlder();
     const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
     const projectWith = (fields: string) => ask(`{ project(id: "ada.mnist") { ${fields} } }`);
@@ -95,7 +95,7 @@ describe("an unsupported field is null with one error, and is never requested", 
     expect(calls()).toEqual(reads === null ? [] : [`GET ${reads}`]);
   });
 
-  test("not-offered.json has a row for each capability that an optional read provides", () => {
+  test("not-offered.json has a row for each capability of an optional read", () => {
     const reads = Object.values(optionalEndpoints).filter(({ method }) => method === "GET");
     const provided = new Set(reads.flatMap(({ capability }) => capability ?? []));
     expect(NOT_OFFERED.map(({ capability }) => capability)).toEqual(expect.arrayContaining([...provided]));

@@ -6,7 +6,7 @@ import { globalId } from "../support/ids.ts";
 import { startProfile } from "../support/profiles.ts";
 
 describe("the record of a project", () => {
-  test("is read once, however many runs lead to it", async () => {
+  test("is read once for all runs of the project", async () => {
     const { ask, calls } = await startProfile();
     const { data, errors } = await ask(`{
       project(id: "ada.mnist") {
@@ -28,7 +28,7 @@ describe("the record of a project", () => {
     expect(calls()).toEqual(["GET ada/mnist", "GET ada/mnist/experiments/42/", "GET ada/mnist/jobs?limit=2"]);
   });
 
-  test("is not read for its name and owner", async () => {
+  test("is not read for the project's name and owner", async () => {
     const { ask, calls } = await startProfile();
     const id = globalId("Project:ada/nosuch");
     expect(await ask(`{ project(id: "ada.nosuch") { id uniqueName owner { username } } }`)).toEqual({
@@ -37,7 +37,7 @@ describe("the record of a project", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("shows that the project is missing, which is then null", async () => {
+  test("is NOT_FOUND if the project is missing, and the project is null", async () => {
     const { ask, calls } = await startProfile();
     const answer = await ask(`{
       project(id: "ada.nosuch") { name createdAt }
@@ -64,7 +64,7 @@ test("a renamed project is not found by its old name", async () => {
   expect(service.calls()).toEqual(["GET ada/old"]);
 });
 
-describe("a project of release 0.2, whose record never arrives with many runs,", () => {
+describe("a project of release 0.2", () => {
   const COUNTS: Readonly<Record<string, number>> = { experiments: 720, groups: 3, jobs: 8, builds: 41 };
   const rows = Array.from({ length: 502 }, (_, index) => ({
     name: `p${index}`,
@@ -81,7 +81,7 @@ describe("a project of release 0.2, whose record never arrives with many runs,",
   }
   const lengthOf = (project: string, list: string) => `GET ada/${project}/${list}?limit=1`;
 
-  test("is read from its owner's list, with counts from its lists' lengths", async () => {
+  test("comes from its owner's list, with counts from lists of runs", async () => {
     const { ask, calls } = await startWithoutRecords();
     const fields = "name description experimentCount groupCount jobCount buildJobCount";
     expect(await ask(`{ project(id: "ada.p7") { ${fields} } }`)).toEqual({
@@ -105,7 +105,7 @@ describe("a project of release 0.2, whose record never arrives with many runs,",
     ]);
   });
 
-  test("costs only selected fields, and is searched to the list's end", async () => {
+  test("takes only the requests that its selected fields need", async () => {
     const { ask, calls } = await startWithoutRecords();
     const answer = await ask(`{
       counted: project(id: "ada.p1") { jobCount }
@@ -178,7 +178,7 @@ describe("a user by name", () => {
     });
   });
 
-  test("is refused by the id of another kind", async () => {
+  test("is refused if the name is an id of another kind", async () => {
     const { ask, calls } = await startProfile();
     const answer = await ask(`{ user(username: "${globalId("Job:ada/mnist/2")}") { id } }`);
     const message = "username: expected the id of a User, got the id of a Job";
@@ -186,7 +186,7 @@ describe("a user by name", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("is BAD_USER_INPUT for an invalid path segment, UNAUTHENTICATED without a token", async () => {
+  test("is refused with an invalid name, or without a token", async () => {
     const { ask, calls } = await startProfile();
     const wrong = await ask(`{ user(username: "ada/mnist") { id } }`);
     expect(errorsOf(wrong)).toMatchObject([{ at: "user", code: "BAD_USER_INPUT" }]);
@@ -198,7 +198,7 @@ describe("a user by name", () => {
   });
 });
 
-test("root projects are those of the caller, or of the given owner", async () => {
+test("`projects` returns the projects of the caller or of the given owner", async () => {
   const { ask, calls } = await startProfile();
   const answer = await ask(`{
     projects { nodes { uniqueName } totalCount }

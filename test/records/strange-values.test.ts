@@ -6,7 +6,7 @@ import STRATEGIES from "./cloning-strategies.json" with { type: "json" };
 import STRANGE from "./strange-values.json" with { type: "json" };
 import { post } from "../support/raw-requests.ts";
 
-test("a wrongly typed value is null and logged once; its neighbours remain", async () => {
+test("a value of a wrong type is null, and is logged once", async () => {
   const { ask, logged } = await startBefore(STRANGE.records, RELEASE_04);
   const document = `{ experiment(id: "ada.mnist.1") {
       jobCount tags startedAt config { version run { cmd } raw }
@@ -37,7 +37,7 @@ test("search-space values of an unknown form are returned as received", async ()
   });
 });
 
-test("long integers keep their digits as parameters and are numbers as metrics", async () => {
+test("long integers keep their digits in parameters, but not in metrics", async () => {
   const rowOf = (id: number, seed: string) =>
     `{"id": ${id}, "unique_name": "ada.mnist.${id}", "declarations": {"seed": ${seed}, "all": [1, ${seed}], "small": -9007199254740991},
       "last_metric": {"steps": 12345678901234567890, "loss": 100000000000000000000, "eval": {"ids": [9007199254740993, "x"]}, "lr": 0.12345678901234566}}`;

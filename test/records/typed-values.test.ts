@@ -34,7 +34,7 @@ test("returns null for the resources and data of a run without them", async () =
   });
 });
 
-test("lists a run's data by name, with odd versions as JSON", async () => {
+test("lists a run's data by name, with versions as strings or JSON", async () => {
   const { ask } = await startBefore(run({ data_refs: { train: "abc", test: { v: [1] } } }), RELEASE_04);
   expect(await ask(`{ experiment(id: "ada.mnist.1") { dataReferences { name version } } }`)).toEqual({
     data: {
@@ -48,7 +48,7 @@ test("lists a run's data by name, with odd versions as JSON", async () => {
   });
 });
 
-test("returns parameters as value, number and string", async () => {
+test("returns parameters as numbers and strings", async () => {
   const json = `{"id": 1, "declarations": {
     "act": "relu", "flag": true, "layers": [1, "a", {"b": null}], "lr": 0.01, "none": null, "seed": 12345678901234567890, "text": "0.5"
   }}`;
@@ -73,7 +73,7 @@ test("returns parameters as value, number and string", async () => {
   });
 });
 
-test("serializes a long parameter for all fields that show it", async () => {
+test("returns a long parameter as a string in several fields", async () => {
   const long = Array.from({ length: 20_000 }, (_, index) => index);
   const { ask } = await startBefore(run({ declarations: { long } }), RELEASE_04);
   const fields = Array.from({ length: 3 }, (_, index) => `a${index}: parameters { text }`).join(" ");
@@ -108,7 +108,7 @@ test("lists the GPUs of a machine", async () => {
   expect(service.inOrder()).toEqual(["GET cluster/", "GET nodes/1"]);
 });
 
-test("returns null for GPUs that are not objects, and logs it", async () => {
+test("returns null and logs a warning if GPUs are not objects", async () => {
   const { ask, logged } = await startBefore(node([{ index: 0 }, "GPU-1"]), RELEASE_04);
   expect(await ask(`{ node(id: "n") { ${GPUS} } }`)).toEqual({ data: { node: { gpus: null } } });
   expect(logged()).toContain('"place":"gpus"');

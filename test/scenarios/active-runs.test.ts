@@ -55,7 +55,7 @@ const run = (reference: string, gpus: number | null, role: string | null = null)
   experimentJob: role === null ? null : { role },
 });
 
-test("one search finds the runs on all machines and their GPUs", async () => {
+test("one search finds the active runs of all machines, with their GPUs", async () => {
   const { ask, service } = await startMachines({
     "ada/mnist/builds": [
       { id: 9, node_scheduled: "node-2", resources: null },
@@ -93,7 +93,7 @@ test("one search finds the runs on all machines and their GPUs", async () => {
   expect(service.calls()).toEqual(["GET ada?limit=500", ...SEARCH, "GET cluster/", "GET users/"].toSorted());
 });
 
-test("a search of named projects reads neither the caller nor others", async () => {
+test("a search in given projects reads neither the caller nor other projects", async () => {
   const { ask, service } = await startMachines();
   const query = `query ($projects: [ID!]) { node(id: "node-2") { activeRuns(projects: $projects) { isComplete } } }`;
   expect(await ask(query, { projects: ["ada.mnist"] })).toEqual({
@@ -119,7 +119,7 @@ test("GPUs are unknown if a record does not contain them", async () => {
 test.each([
   ["the limit of requests", { MAX_UPSTREAM_REQUESTS: "9" }],
   ["the limit of rows", { MAX_SCANNED_ROWS: "1" }],
-])("a search that a limit ends is not complete: %s", async (_, env) => {
+])("a search that a limit stops is incomplete: %s", async (_, env) => {
   const { ask } = await startMachines({}, env);
   const incomplete = { activeRuns: { isComplete: false } };
   expect(await ask(`{ cluster { nodes { activeRuns { isComplete } } } }`)).toEqual({
@@ -140,14 +140,14 @@ test.each([
     `projects: ["ada.mnist.3"]`,
     `projects[0]: expected a global id or a name such as ada.mnist, got "ada.mnist.3"`,
   ],
-])("a search of %s is refused before it begins", async (args, message) => {
+])("a search with %s is refused before it begins", async (args, message) => {
   const { ask, service } = await startMachines();
   const answer = await ask(`{ node(id: "node-1") { activeRuns(${args}) { isComplete } } }`);
   expect(outcomeOf(answer).errors).toEqual([failure("node.activeRuns", "BAD_USER_INPUT", message)]);
   expect(service.calls()).toEqual([]);
 });
 
-test("a server without lists offers no search; a missing machine is null", async () => {
+test("a search requires the capability LISTS, and an existing machine", async () => {
   const { ask } = await startMachines({}, { UPSTREAM_PROFILE: "document" });
   const first = await ask(`{ node(id: "node-1") { name activeRuns { isComplete } } }`);
   expect(errorsOf(first)).toMatchObject([{ code: "CAPABILITY_UNAVAILABLE" }]);

@@ -60,7 +60,7 @@ describe("a name that an experiment and a group can have", () => {
   test.each([
     ["experiments", "Experiment"],
     ["groups", "Group"],
-  ])("is resolved when only one of them exists: among the %s", async (path, type) => {
+  ])("is resolved if only one of them exists: %s", async (path, type) => {
     const { ask, sent } = await startWith(path);
     const id = globalId(`${type}:ada/mnist/3`);
     const reference = `ada.mnist.${path}.3`;
@@ -78,7 +78,7 @@ describe("a name that an experiment and a group can have", () => {
       'id: expected ada.mnist.experiments.3 or ada.mnist.groups.3, got "ada.mnist.3", the name of both',
     ],
     [[], "NOT_FOUND", "Not found: ada.mnist.experiments.3 or ada.mnist.groups.3."],
-  ])("is an error with both references when found in %j", async (paths, code, message) => {
+  ])("is an error with both references if runs exist in %j", async (paths, code, message) => {
     const { ask, sent } = await startWith(...paths);
     expect(outcomeOf(await ask(`{ run(id: "ada.mnist.3") { id } }`))).toEqual({
       data: { run: null },
@@ -87,7 +87,7 @@ describe("a name that an experiment and a group can have", () => {
     expect(sent()).toEqual(BOTH);
   });
 
-  test("returns a failed lookup's error, because that run may exist", async () => {
+  test("returns the error if one of the lookups fails", async () => {
     const { ask } = await startBefore(({ path }) =>
       path.includes("/groups/") ? { json: { detail: "No." }, status: 403 } : { json: { id: 3 } },
     );
@@ -115,7 +115,7 @@ describe("a name that an experiment and a group can have", () => {
   });
 });
 
-test("references derive from addresses, and every single-kind lookup accepts them", async () => {
+test("representations accept references, and return references without a request", async () => {
   const service = await startFake(() => NOT_FOUND);
   const { ask } = await startGateway({ upstream: service });
   const ids = [
@@ -159,7 +159,7 @@ test.each([
 test.each([
   ["experiment", "ada.mnist.experiments.3", "ada.mnist.groups.3", "ada.mnist.42"],
   ["group", "ada.mnist.groups.2", "ada.mnist.experiments.2", "ada.mnist.5"],
-])("%s accepts the plain name of its kind only", async (field, name, other, example) => {
+])("%s accepts only references of its own kind", async (field, name, other, example) => {
   const { ask, sent } = await start();
   const answer = await ask(`{ it: ${field}(id: "${name}") { uuid } no: ${field}(id: "${other}") { id } }`);
   const message = `id: expected a global id or a name such as ${example}, got "${other}"`;

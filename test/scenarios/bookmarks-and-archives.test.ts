@@ -24,7 +24,7 @@ const enumOf = (kind: KindName) => (kind === "BuildJob" ? "BUILD_JOB" : kind.toU
 
 describe("bookmarks and archives", () => {
   test.each(KIND_NAMES)(
-    "contain a bookmarked and then archived %s; restoring leaves the bookmark",
+    "contain a bookmarked and archived %s, and restoring keeps the bookmark",
     async (kind) => {
       const { run, wire } = KINDS[kind];
       const { ask, calls } = await startProfile();
@@ -80,11 +80,11 @@ describe("bookmarks and archives", () => {
   });
 });
 
-describe("fields of Bookmarkable, without fragments,", () => {
+describe("fields of Bookmarkable", () => {
   const FIELDS = "__typename id reference name description tags isBookmarked isArchived createdAt updatedAt";
 
   test.each(BOOKMARKABLE)(
-    "of $list of the kind $kind cost only the list",
+    "take no request beside the list: $list of the kind $kind",
     async ({ list, kind, call, node }) => {
       const { ask, calls } = await startProfile();
       expect(

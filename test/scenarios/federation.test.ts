@@ -13,7 +13,7 @@ interface Entities {
 }
 
 describe("representations", () => {
-  test("are found by global id and by names from other subgraphs", async () => {
+  test("are found by global ids or by names", async () => {
     const { ask, calls } = await startDemoGateway();
     const selection = `
       ... on Run { id uniqueName }
@@ -45,7 +45,7 @@ describe("representations", () => {
   });
 
   test.each(["_entities", "batch0: _entities"])(
-    "report a shared failure once per representation, as routers expect: %s",
+    "of the same missing record each get an error: %s",
     async (field) => {
       const { ask } = await startDemoGateway();
       const experiment = { __typename: "Experiment", uniqueName: "ada.mnist.4242" };
@@ -62,7 +62,7 @@ describe("representations", () => {
   );
 
   test.each(HOSTILE)(
-    "refuse $case without a request, leaving the others unaffected",
+    "refuse $case without a request, but resolve other representations",
     async ({ hostile, message }) => {
       const { ask, calls } = await startDemoGateway();
       const { data, errors } = await ask<Entities, object>(
@@ -76,7 +76,7 @@ describe("representations", () => {
     },
   );
 
-  test("are refused above a thousand at once", async () => {
+  test("are refused if there are more than a thousand", async () => {
     const { ask, calls } = await startDemoGateway();
     const representations = Array.from({ length: 1_001 }, () => ({ __typename: "User", username: "ada" }));
     const { data, errors } = await ask<Entities | null, object>(entities(""), { representations });

@@ -35,7 +35,7 @@ const archive = (fields: string, isArchived = true) =>
   `mutation { done: archiveProject(id: "ada.mnist", isArchived: ${isArchived}) { project { ${fields} } } }`;
 
 describe("a command that hides a record", () => {
-  test("returns the selected fields read beforehand, without an error", async () => {
+  test("returns the selected fields, which are read beforehand", async () => {
     const { ask, service } = await startHiding();
     const fields = "id name description tags jobCount isArchived isBookmarked jobs { totalCount }";
     expect(await ask(archive(fields))).toEqual({
@@ -120,7 +120,7 @@ describe("a command that restores a hidden record", () => {
   test.each([
     ["some time later", 1, null],
     ["at once", 0, { status: "SUCCEEDED", isFinished: true, isArchived: false }],
-  ])("returns null for a run not yet shown, otherwise the run: %s", async (_, readsUntilShown, run) => {
+  ])("returns a run, or null if it is not visible yet: %s", async (_, readsUntilShown, run) => {
     const { ask, service } = await startHiding({ readsUntilShown });
     const restored = (fields: string) =>
       ask(
@@ -139,7 +139,7 @@ describe("a command that restores a hidden record", () => {
     expect(service.inOrder().slice(2)).toEqual(["POST ada/mnist/experiments/7/restore"]);
   });
 
-  test("fails when its record fails for another reason", async () => {
+  test("fails if reading the record fails for another reason", async () => {
     const { ask } = await startHiding({ isBroken: true });
     expect(errorsOf(await ask(archive("description", false)))).toMatchObject([
       { at: "done.project.description", code: "UPSTREAM_ERROR" },

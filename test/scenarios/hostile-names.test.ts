@@ -129,7 +129,7 @@ describe("a string that cannot be a name is refused before any request", () => {
 
 const beyond = [-2_147_483_649, -1, 0, 2_147_483_648, 1.5, Number.MAX_SAFE_INTEGER, "1", true, [], {}];
 
-describe("numbers outside their bounds are refused unsent, and the bounds are accepted", () => {
+describe("numbers outside their bounds are refused before anything is sent", () => {
   test.each(TEXTS.numbers)("in $field: $least to $most", async ({ field, least, most }) => {
     const { service, codes } = await open();
     const query = `query ($x: Int) { ${EXPERIMENT} { ${field} } }`;
@@ -148,7 +148,7 @@ test("refuses more than 100 ids before anything is sent", async () => {
   expect(service.calls()).toEqual([]);
 });
 
-test("one hostile id among others is null, and the others resolve", async () => {
+test("one hostile id is null, and the other ids are resolved", async () => {
   const { ask, service } = await startBefore(() => ({ json: { id: 1, uuid: "u" } }));
   const ids = [IDS["Experiment"], globalId("Experiment:../x/1"), IDS["Job"]];
   const query = "query ($ids: [ID!]!) { entities(ids: $ids) { ... on Trackable { uuid } } }";
@@ -173,7 +173,7 @@ const isRewritten = (path: string) => new URL(path, "http://service").pathname !
 
 const BELOW_A_PROJECT = /^\/api\/v1\/([^/?#]+)\/([^/?#]+)\/experiments\/\d+\/$/;
 
-describe("for any id, a request stays below its project", () => {
+describe("for any id, a request stays within its project", () => {
   const anything = fc.string({ unit: "binary", maxLength: 30 });
   const part = fc.oneof(
     anything,
@@ -191,7 +191,7 @@ describe("for any id, a request stays below its project", () => {
       .map((parts) => globalId(parts.join(""))),
   );
 
-  test("as a global id and as a dotted name", async () => {
+  test("as a global id or as a name", async () => {
     const { ask, service } = await startBefore(() => ({ json: { id: 1, uuid: "u" } }));
     await fc.assert(
       fc.asyncProperty(id, async (x) => {

@@ -11,7 +11,7 @@ const reported = (answer: Answer<unknown>) =>
     return { path: at, code, reference, paths };
   });
 
-test("dangling links are null, unreadable ones keep names, with one error each", async () => {
+test("missing links are null, and unreadable links keep their names", async () => {
   const { ask } = await startBefore(({ path }) => {
     if (path.endsWith("experiments/3/")) {
       return {
@@ -62,7 +62,7 @@ const SHAPES = [
   ["experimentGroup", "experiment_group", "ada..7"],
 ];
 
-test.each(SHAPES)("a %s of unknown form (%s: %s) is null with its errors", async (field, key, shape) => {
+test.each(SHAPES)("a %s of unknown form (%s: %s) is null with an error", async (field, key, shape) => {
   const clone = { ...experiment, original: "ada.mnist.9" };
   const { ask } = await startBefore(
     {
@@ -81,7 +81,7 @@ test.each(SHAPES)("a %s of unknown form (%s: %s) is null with its errors", async
   );
 });
 
-test("a missing run with requested lists is one null and one error", async () => {
+test("a missing run with selected lists causes one error", async () => {
   // The record is rejected once all three requests have arrived: they start together.
   let asked = 0;
   let refuse: (reported: undefined) => void = () => {};
@@ -102,7 +102,7 @@ test("a missing run with requested lists is one null and one error", async () =>
   ]);
 });
 
-test("a machine that left the cluster resolves only its name", async () => {
+test("a machine that left the cluster has only its name", async () => {
   const { ask } = await startBefore({
     "ada/mnist/jobs/3/": { id: 3, node_scheduled: "node-9" },
     "cluster/": { nodes: [{ name: "node-1", sequence: 1 }] },

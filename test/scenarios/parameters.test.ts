@@ -12,7 +12,7 @@ const ask = async (record: object, selection: string) => {
 const NAMES = `all: parameters { name value } some: parameters(names: ["lr", "no"]) { name value }
   lr: parameter(name: "lr") { value } opt: parameter(name: "opt") { name value } none: parameter(name: "toString") { value }`;
 
-test("returns parameters by name, in order, whatever their names", async () => {
+test("returns parameters sorted by name, whatever their names", async () => {
   const declarations = JSON.parse('{"lr": 0.1, "layers": [1, 2], "__proto__": "x", "opt": null}') as object;
   expect(await ask({ declarations }, NAMES)).toEqual({
     data: {
@@ -35,7 +35,7 @@ test("returns parameters by name, in order, whatever their names", async () => {
 
 const NONE = { experiment: { all: null, some: null, lr: null, opt: null, none: null } };
 
-test("parameters that are null resolve to null for all names", async () => {
+test("if a run's parameters are null, each name is null", async () => {
   expect(await ask({ declarations: null }, NAMES)).toEqual({ data: NONE });
 });
 
@@ -85,7 +85,7 @@ const nested = (levels: number, value: unknown) =>
   ) as object;
 const EIGHT = "k0.k1.k2.k3.k4.k5.k6.k7";
 
-test("names address up to eight levels of objects; deeper ones are values", async () => {
+test("a name addresses at most eight levels of objects", async () => {
   const selection = `value: parameter(name: "${EIGHT}") { value } deeper: parameter(name: "${EIGHT}.k8") { value }
     some: parameters(names: ["${EIGHT}", "${EIGHT}.k8", "k0.k1"]) { name }`;
   expect(await ask({ declarations: nested(9, 1) }, selection)).toEqual({

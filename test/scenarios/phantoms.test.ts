@@ -19,7 +19,7 @@ test.each([
   expect(calls()).toEqual(requests);
 });
 
-test("reads a group whose lists are empty or fail", async () => {
+test("checks whether a group exists if its lists are empty or fail", async () => {
   const service = await startFake(({ path }) => {
     if (path.includes("/statuses")) return { json: { detail: "No." }, status: 403 };
     return path.includes("?group=7") ? { json: { count: 0, next: null, results: [] } } : NOT_FOUND;
@@ -67,7 +67,7 @@ test("without lists of projects, reports only that the caller exists", async () 
   expect(service.inOrder()[0]).toBe(VIEWER);
 });
 
-test("returns the error of the list", async () => {
+test("reports the error if the list of projects fails", async () => {
   const service = await startFake(() => ({ json: { detail: "No." }, status: 403 }));
   const { ask } = await startGateway({ upstream: service, env: RELEASE_04 });
   expect(outcomeOf(await ask(EXISTS("bob")))).toMatchObject({

@@ -30,7 +30,7 @@ describe("a project", () => {
     expect(await archive(false)).toEqual({ user: { projects: { nodes: [speech, mnist] } }, project });
   });
 
-  test("updates only the given fields; null clears them", async () => {
+  test("changes only in the updated fields, and null clears a field", async () => {
     const { ask, calls } = await startProfile();
     const update = (input: string) =>
       ask(`mutation { updateProject(id: "ada.mnist", input: { ${input} }) {
@@ -48,7 +48,7 @@ describe("a project", () => {
     expect(calls()).toEqual(["PATCH ada/mnist", "PATCH ada/mnist"]);
   });
 
-  test("gets new ids, contents included, when renamed; old ones are not found", async () => {
+  test("gets new ids when renamed, and old ids are not found", async () => {
     const { ask, calls } = await startProfile();
     const answer = await ask(`mutation { updateProject(id: "ada.mnist", input: { name: "digits" }) {
       project { id uniqueName experiments(first: 1, query: "id:42") { nodes { uniqueName } } }

@@ -74,7 +74,7 @@ test.each([
   });
 });
 
-test("a machine's summary takes one request, its details take one more", async () => {
+test("reading a machine takes one request, and its details take another", async () => {
   const { ask, calls } = await startDemoGateway();
   await ask(`{ node(id: "node-1") { memory } }`);
   expect(calls()).toEqual(["GET cluster/"]);
@@ -82,7 +82,7 @@ test("a machine's summary takes one request, its details take one more", async (
   expect(calls()).toEqual(["GET cluster/", "GET nodes/1"]);
 });
 
-test("a machine is found by id and by name, dotted or not", async () => {
+test("a machine with a dotted name is found by name or id", async () => {
   const { ask, calls } = await startDemoGateway();
   for (const id of ["gpu-node.eu-1", globalId("Node:gpu-node.eu-1")]) {
     const { data } = await ask<{ node: object }, object>(

@@ -13,7 +13,7 @@ const errorsIn = ({ errors = [] }: Answer<unknown>) =>
     ...(paths ? { paths: (paths as readonly (readonly string[])[]).map((each) => each.join(".")) } : {}),
   }));
 
-test("returns the service's names, reading records only when addresses lack them", async () => {
+test("returns unique names from the records of the service", async () => {
   const { ask, service } = await startBefore({
     "ada/mnist/experiments/12/": { id: 12, unique_name: "ada.mnist.1.12" },
     "ada/mnist/experiments/12/jobs/7/": { id: 7, unique_name: "ada.mnist.1.12.7.master" },
@@ -36,23 +36,20 @@ test("returns the service's names, reading records only when addresses lack them
 });
 
 describe("a lookup of a missing record", () => {
-  test.each(LOOK_UPS)(
-    "is NOT_FOUND even for id alone, and unsent without a token: $field",
-    async ({ field, call }) => {
-      const { ask, service } = await startBefore(({ path }) =>
-        path.endsWith("cluster/") && field.startsWith("node") ? { json: { nodes: [] } } : undefined,
-      );
-      const answer = (await ask(`{ it: ${field} { id } }`)) as Answer<unknown>;
-      expect(answer.data).toEqual({ it: null });
-      expect(errorsIn(answer)).toEqual([{ at: "it", code: "NOT_FOUND" }]);
-      const unsigned = (await ask(`{ it: ${field} { id } }`, {}, { token: null })) as Answer<unknown>;
-      expect(unsigned.data).toEqual({ it: null });
-      expect(errorsIn(unsigned)).toEqual([{ at: "it", code: "UNAUTHENTICATED" }]);
-      expect(service.calls()).toEqual([`GET ${call}`]);
-    },
-  );
+  test.each(LOOK_UPS)("is NOT_FOUND even if only the id is selected: $field", async ({ field, call }) => {
+    const { ask, service } = await startBefore(({ path }) =>
+      path.endsWith("cluster/") && field.startsWith("node") ? { json: { nodes: [] } } : undefined,
+    );
+    const answer = (await ask(`{ it: ${field} { id } }`)) as Answer<unknown>;
+    expect(answer.data).toEqual({ it: null });
+    expect(errorsIn(answer)).toEqual([{ at: "it", code: "NOT_FOUND" }]);
+    const unsigned = (await ask(`{ it: ${field} { id } }`, {}, { token: null })) as Answer<unknown>;
+    expect(unsigned.data).toEqual({ it: null });
+    expect(errorsIn(unsigned)).toEqual([{ at: "it", code: "UNAUTHENTICATED" }]);
+    expect(service.calls()).toEqual([`GET ${call}`]);
+  });
 
-  test("is detected by its lists, but not by a group's empty list", async () => {
+  test("is detected by its lists, unless a group's list is empty", async () => {
     const service = await startRecords({
       "a/b/experiments/1/statuses": { count: 0, results: [] },
       "a/b/experiments?group=9": { count: 0, results: [] },
@@ -153,7 +150,7 @@ describe("when some records are unavailable,", () => {
     ]);
   });
 
-  test("too small a request budget serves shared reads first, with one error", async () => {
+  test("shared reads are sent first if MAX_UPSTREAM_REQUESTS is too low", async () => {
     const service = await runsAnd((path) => {
       if (path === "cluster/") return { json: { nodes: [{ name: "node-1", sequence: 1, memory: 5 }] } };
       const id = /builds\/(\d+)\/$/.exec(path)?.[1];

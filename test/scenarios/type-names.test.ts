@@ -58,7 +58,7 @@ test("representations accept only the type names of the subgraph", async () => {
   expect(calls()).toEqual([]);
 });
 
-test("renamed types rename mutations, inputs, payloads and connections, not ids or messages", async () => {
+test("a renamed type renames its mutations and connections, but not its ids", async () => {
   const { ask, calls } = await startDemoGateway({
     env: { TYPE_NAMES: "Job=TrainingJob", UPSTREAM_PROFILE: "polyaxon-0.4" },
   });

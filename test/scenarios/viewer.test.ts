@@ -31,7 +31,7 @@ async function startBookmarks(me: () => FakeResponse | Promise<FakeResponse>) {
   return { ask, service, lists };
 }
 
-test("reads lists in parallel with verifying the name of a known caller", async () => {
+test("reads lists while the name of a known caller is verified", async () => {
   const current = { me: (): FakeResponse | Promise<FakeResponse> => ({ json: { username: "ada" } }) };
   const { ask, service, lists } = await startBookmarks(() => current.me());
   expect(await ask(BOOKMARKS)).toEqual(EXPECTED);
@@ -48,7 +48,7 @@ test("reads lists in parallel with verifying the name of a known caller", async 
 });
 
 test.each(REJECTED_TOKENS)(
-  "the viewer is null when the token $case, despite a known name",
+  "the viewer is null if the token $case, despite a cached name",
   async ({ reported, message, details }) => {
     const current: { me: FakeResponse } = { me: { json: { username: "ada" } } };
     const { ask } = await startBookmarks(() => current.me);

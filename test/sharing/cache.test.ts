@@ -108,7 +108,7 @@ describe("an upstream response", () => {
     expect(service.calls()).toEqual([...rejected, STATUS_CALL, STATUS_CALL].toSorted());
   });
 
-  test("for the cluster, a machine or an ended run lasts five TTLs", async () => {
+  test("is cached five times longer for clusters, machines and ended runs", async () => {
     const service = await startRecords({
       "cluster/": { version_api: {}, nodes: [{ sequence: 2, name: "node-2" }] },
       "nodes/2": { sequence: 2, name: "node-2", kubelet_version: "v1" },
@@ -131,7 +131,7 @@ describe("an upstream response", () => {
     expect(service.calls()).toHaveLength(8);
   });
 
-  test("is evicted, least recently used first, when CACHE_BYTES is used up", async () => {
+  test("is evicted as the least recently used if CACHE_BYTES is exceeded", async () => {
     const service = await startFake(() => jsonText(recordTextOf(20_000)));
     const { gateway } = await startKeeping(service, { CACHE_BYTES: "50000" });
     const [one, two, three] = [1, 2, 3].map(statusOf) as [string, string, string];

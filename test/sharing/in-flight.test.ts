@@ -160,7 +160,7 @@ test("releases a response's bytes when all readers leave before parsing", async 
 test.each([
   ["a command", 200, STOPPED, [STATUS_CALL, STATUS_CALL]],
   ["a failed command with an unknown outcome", 500, null, [STATUS_CALL]],
-])("a read after %s bypasses an equal older read in flight", async (_, status, payload, reads) => {
+])("a read after %s does not share an older read in flight", async (_, status, payload, reads) => {
   const blocked = latch();
   let isStopped = false;
   const service = await startFake(async ({ method }) => {
@@ -180,11 +180,11 @@ test.each([
   expect(service.inOrder()).toEqual([STATUS_CALL, "POST ada/mnist/experiments/42/stop", ...reads]);
 });
 
-describe("an operation whose request others share", () => {
+describe("an operation whose request other operations share", () => {
   const askUntil = (url: string, signal: AbortSignal) =>
     post(`${url}/graphql`, { query: ASK_STATUS }, {}, signal).catch(() => null);
 
-  test("can disconnect, and its request continues for the others", async () => {
+  test("can end by disconnection, and the request continues for the others", async () => {
     const service = await startDelayedRecords();
     const gateway = await startGateway({ upstream: service, env: { EXPLAIN: "on" } });
     const leaving = new AbortController();
@@ -220,7 +220,7 @@ describe("an operation whose request others share", () => {
     expect(service.seen()).toHaveLength(3);
   });
 
-  test("sends the reads first that other operations also await", async () => {
+  test("first sends the reads that other operations also await", async () => {
     const paths: string[] = [];
     const first = latch();
     const service = await startFake(async ({ path }) => {

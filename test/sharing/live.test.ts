@@ -24,7 +24,7 @@ const METRICS_OF_EVENT = `subscription ($id: ID!) {
   runUpdated(id: $id) { run { status ... on Experiment { metrics(first: 1) { totalCount } } } }
 }`;
 
-test("polls bypass the cache; no event contains data older than its change", async () => {
+test("polls bypass the cache, and events contain no older data", async () => {
   const { ask, subscribe, advance, reach, requests, finish } = await startMeasured();
   const asked = `{ experiment(id: "ada.mnist.1") { status metrics(first: 1) { totalCount } } }`;
   const answer = (status: string, totalCount: number) => ({ status, metrics: { totalCount } });

@@ -82,7 +82,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     expect(time.clock.now()).toBeLessThanOrEqual(63_000);
   });
 
-  test("rejects reads beyond the deadline immediately, with retryAfterSeconds and partial data", async () => {
+  test("immediately refuses reads that would miss the deadline, with retryAfterSeconds", async () => {
     // Within this timeout, the limit allows two more requests.
     const { time, service, gateway } = await startRateLimited({
       UPSTREAM_RATE_LIMIT: "20/600",
@@ -104,7 +104,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     expect(firstCodeOf(await settle(askFor(gateway, statusOf(31)), time, gateway))).toBe("ok");
   });
 
-  test("refuses a late operation as a whole, even with one connection", async () => {
+  test("refuses all reads of an operation that would miss the deadline", async () => {
     const { service, gateway } = await startRateLimited({
       REQUEST_TIMEOUT_MS: "3000",
       UPSTREAM_CONNECTIONS: "1",
@@ -118,7 +118,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     expect([service.seen().length, service.refused()]).toEqual([15, 0]);
   });
 
-  test("alternates a token's operations, so small ones need not await large ones", async () => {
+  test("alternates a token's operations, so that small operations are not delayed", async () => {
     const { time, service, gateway } = await startRateLimited();
     await askFor(gateway, statusOf(98));
     const large = gateway.ask(statusesOf(upTo(30)));
@@ -142,7 +142,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   test.each([
     ["each for its own limit", "no-cache"],
     ["together", "max-age=0"],
-  ])("frees permits of operations waiting %s, within each token's own limit", async (_, cacheControl) => {
+  ])("releases the permits of operations that wait %s, within per-token limits", async (_, cacheControl) => {
     const { time, service, gateway } = await startRateLimited({
       MAX_OPERATIONS: "4",
       MAX_OPERATIONS_PER_TOKEN: "2",
@@ -167,7 +167,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     expect(await others()).toEqual(["ok", "ok", "ok", "ok"]);
   });
 
-  test("limits the number of waiting operations to those that fit in memory", async () => {
+  test("limits the number of waiting operations by available memory", async () => {
     const { time, gateway } = await startRateLimited({ MAX_OPERATIONS: "1" });
     const waiting: Promise<unknown>[] = [];
     for (const token of ["ada", "bob", "eve", "joe"]) {
@@ -184,7 +184,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     expect(firstCodeOf(await askFor(gateway, statusOf(1), "kim"))).toBe("ok");
   });
 
-  test("retries a subscription poll within 15 seconds, although its slot is later", async () => {
+  test("retries a poll within 15 seconds even if its turn is later", async () => {
     const { time, service, gateway } = await startRateLimited({ REQUEST_TIMEOUT_MS: "30000" });
     await gateway.ask(statusesOf(upTo(14)));
     await watch(gateway, 99);
@@ -223,7 +223,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     expect(paced.length).toBeGreaterThanOrEqual(4 * polls - 1);
   });
 
-  test("reports the delay in the event of a late poll", async () => {
+  test("includes the delay of a late poll in its event", async () => {
     const record = { ...RUNNING_RECORD };
     const { time, service, gateway } = await startRateLimited({}, undefined, record);
     const watcher = await watch(gateway, 42);
@@ -243,7 +243,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     await settle(operation, time, gateway);
   });
 
-  test("counts a read waiting for a connection only once it is sent", async () => {
+  test("counts a read when it is sent, not while it is queued", async () => {
     const first = latch();
     const { time, service, gateway } = await startRateLimited(
       { UPSTREAM_CONNECTIONS_PER_TOKEN: "1" },
@@ -269,7 +269,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     );
   });
 
-  test("resumes polling once waiting queries are sent, not minutes later", async () => {
+  test("resumes polling as soon as the waiting queries are sent", async () => {
     const { time, service, gateway } = await startRateLimited();
     const answer = gateway.ask(statusesOf(upTo(30)));
     await vi.waitUntil(() => service.seen().length === 15, LONG_TIMEOUT);
@@ -309,7 +309,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
   });
 });
 
-test("the explanation reports how long a request waited, and its reason", async () => {
+test("the explanation reports how long and why a request waited", async () => {
   const { time, gateway } = await startRateLimited({ UPSTREAM_RATE_LIMIT: "4/60", EXPLAIN: "on" });
   const spy = vi.spyOn(performance, "now").mockImplementation(() => time.clock.now());
   onTestFinished(() => spy.mockRestore());
@@ -358,7 +358,7 @@ const curvesOf = (count: number) =>
     .join(" ")} }`;
 
 describe("a service that limits metrics separately", () => {
-  test("serves 100 curves without refusals, and other reads meanwhile", async () => {
+  test("serves 100 metric curves without refusals, and other reads meanwhile", async () => {
     const { time, gateway, sent, refused } = await startTwoThrottles();
     const curves = gateway.ask(curvesOf(100));
     await vi.waitUntil(() => sent.metrics.length === 15, LONG_TIMEOUT);
@@ -372,7 +372,7 @@ describe("a service that limits metrics separately", () => {
     expect(time.clock.now()).toBeLessThan(10_000);
   });
 
-  test("gets other reads immediately, but metrics a second after another client's burst", async () => {
+  test("gets metric reads late after another client's burst, unlike other reads", async () => {
     const { time, gateway, sent, refused } = await startTwoThrottles();
     sent.metrics.push(...Array<number>(20).fill(0));
     const curves = gateway.ask(curvesOf(40));

@@ -36,7 +36,7 @@ async function startRefusing(refused = "token t0ken") {
   return { service, gateway, advance, allow: () => (isRefusing = false) };
 }
 
-test("a refusal blocks the token's reads until the retry time, not others", async () => {
+test("a refusal blocks the token's reads until Retry-After, but no other token", async () => {
   const { service, gateway, advance, allow } = await startRefusing();
   expect(firstCodeOf(await askFor(gateway))).toBe("RATE_LIMITED");
   expect(service.calls()).toEqual([STATUS_CALL]);
@@ -65,7 +65,7 @@ test("a refusal cancels the unsent reads of the same operation", async () => {
   expect(service.seen()).toHaveLength(4);
 });
 
-test("after a pause within their deadline, reads resume in groups of 1-2-4", async () => {
+test("after a pause, reads resume in groups of one, two and four", async () => {
   let refused = 0;
   let pending: (() => void)[] = [];
   const service = await startFake(async ({ path, method }) => {
@@ -112,20 +112,20 @@ test("reads that wait for the end of a pause hold no connection", async () => {
   expect((await waiting).errors).toBeUndefined();
 });
 
-test("retries once, not in a loop, after a refusal without a pause", async () => {
+test("retries once after a refusal with a Retry-After of zero", async () => {
   const service = await startFake(() => refusal(0));
   expect(firstCodeOf(await askFor(await startGateway({ upstream: service })))).toBe("RATE_LIMITED");
   expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
 });
 
-test("commands are sent during a pause, and a rejected command starts one", async () => {
+test("a refused command starts a pause, during which commands are still sent", async () => {
   const { service, gateway } = await startRefusing();
   for (const query of [STOP, ASK_STATUS, STOP])
     expect(firstCodeOf(await askFor(gateway, query))).toBe("RATE_LIMITED");
   expect(service.calls()).toEqual(Array(2).fill("POST ada/mnist/experiments/42/stop"));
 });
 
-test("refuses a download immediately, with the remaining Retry-After time", async () => {
+test("during a pause, refuses a download with the remaining time in Retry-After", async () => {
   const { service, gateway, advance } = await startRefusing();
   await askFor(gateway);
   advance(40_000);

@@ -86,7 +86,7 @@ describe("the last known response is returned", () => {
     expect(firstCodeOf(await askFor(gateway))).toBe("UPSTREAM_UNAVAILABLE");
   });
 
-  test("beside new ones, with its paths reported", async () => {
+  test("beside new responses, and its paths are reported", async () => {
     const { gateway, fail } = await startFailing();
     const query = `{
       a: experiment(id: "ada.mnist.1") { status }
@@ -108,7 +108,7 @@ describe("the last known response is returned", () => {
     });
   });
 
-  test("from a list that covers several records, with their paths reported", async () => {
+  test("from a list of several records, and their paths are reported", async () => {
     const { service, gateway, fail } = await startFailing({ UPSTREAM_PROFILE: "polyaxon-0.4" });
     const results = [7, 8].map((id) => ({ id, unique_name: `ada.mnist.${id}`, last_status: "running" }));
     const query = `{
@@ -127,7 +127,7 @@ describe("the last known response is returned", () => {
     expect(service.calls()).toEqual([list, list]);
   });
 
-  test("with at most 500 reported paths, fewer with long aliases", async () => {
+  test("with at most 500 reported paths, or fewer if aliases are long", async () => {
     const { service, gateway, fail } = await startFailing({ UPSTREAM_PROFILE: "polyaxon-0.4" });
     const results = Array.from({ length: 500 }, (_, index) => ({
       id: index + 1,
@@ -183,7 +183,7 @@ describe("no earlier response is returned", () => {
     expect(second?.errors?.map(({ extensions }) => extensions["code"])).toEqual(["UPSTREAM_UNAVAILABLE"]);
   });
 
-  test.each([401, 403, 404, 409])("in place of a response with status %i, or after one", async (code) => {
+  test.each([401, 403, 404, 409])("instead of or after a response with status %i", async (code) => {
     const { gateway, fail } = await startFailing();
     await askFor(gateway);
     fail(() => status(code));
@@ -219,7 +219,7 @@ describe("no earlier response is returned", () => {
   });
 });
 
-test("a response cached for CACHE_TTL_MS is not stale before then", async () => {
+test("a response is not reported as stale within CACHE_TTL_MS", async () => {
   const { service, gateway, advance } = await startFailing({ CACHE_TTL_MS: "5000" });
   const ask = (): ReturnType<Gateway["ask"]> => askFor(gateway);
   await ask();

@@ -50,7 +50,7 @@ async function startRefusingOnce() {
   return { service, gateway, time };
 }
 
-test("downloads do not delay later reads, even if the circuit rejected them", async () => {
+test("downloads that the open circuit rejected do not delay later reads", async () => {
   const { gateway, time, be } = await startAway({ REQUEST_TIMEOUT_MS: "9000" });
   const download = () => fetch(gateway.url + OUTPUTS_OF_42, { headers: { authorization: "token t0ken" } });
   expect((await download()).status).toBe(503);
@@ -65,7 +65,7 @@ test("downloads do not delay later reads, even if the circuit rejected them", as
   expect(firstCodeOf(await askFor(gateway))).toBe("ok");
 });
 
-test("reads rejected by the open circuit are neither sent nor counted", async () => {
+test("reads that the open circuit rejects do not count against the limit", async () => {
   const { service, gateway, time, be } = await startAway({ UPSTREAM_RATE_LIMIT: "40/60" });
   expect(service.seen()).toHaveLength(20);
   const { errors } = await gateway.ask(statusesOf(upTo(60)));
@@ -77,7 +77,7 @@ test("reads rejected by the open circuit are neither sent nor counted", async ()
   expect(firstCodeOf(await askFor(gateway))).toBe("ok");
 });
 
-test("commands left unsent after a refusal do not count", async () => {
+test("commands that a refusal leaves unsent do not count against the limit", async () => {
   const { gateway, time, be } = await startAway({ UPSTREAM_RATE_LIMIT: "40/60" });
   be("refusing");
   time.advance(5_000);
@@ -88,7 +88,7 @@ test("commands left unsent after a refusal do not count", async () => {
   expect(firstCodeOf(await askFor(gateway))).toBe("ok");
 });
 
-test("a joined read can wait longer than the read it joined", async () => {
+test("a read can wait longer than the earlier read that it joined", async () => {
   const { service, gateway, time } = await startRefusingOnce();
   const one = askFor(gateway);
   await vi.waitUntil(() => time.timers().includes(40_000), LONG_TIMEOUT);

@@ -68,7 +68,7 @@ describe("a service with a certificate from an unknown authority", () => {
       { ofAuthority: [{ name: "keyUsage", digitalSignature: true }] },
     ],
     ["of another host", { host: "other.invalid" }],
-  ] as const)("is sent nothing while its certificate is one %s", async (_, made: Made) => {
+  ] as const)("gets no requests if its certificate is one %s", async (_, made: Made) => {
     const authority = await makeAuthority(made.ofAuthority);
     const service = await startService(await authority.issue(made.host ?? "localhost", made.ofService));
     const { ca } = writeFiles({ ca: authority.cert });
@@ -127,7 +127,7 @@ describe("with UPSTREAM_PROXY", () => {
     expect(service.seen().map(({ client }) => client)).toEqual(["gateway-1", "gateway-1", "gateway-1"]);
   });
 
-  test("the proxy receives its own credentials, but nothing meant for the service", async () => {
+  test("the proxy receives its own credentials, but no headers for the service", async () => {
     const service = await startService();
     const proxy = await startProxy(service, { credentials: "gateway:p@ss word" });
     const asked = await askAll(service.url, {
@@ -140,7 +140,7 @@ describe("with UPSTREAM_PROXY", () => {
     expect(service.seen().some(({ headers }) => "proxy-authorization" in headers)).toBe(false);
   });
 
-  test("a refusing proxy makes the service unavailable, and its status is logged", async () => {
+  test("a proxy's refusal is UPSTREAM_UNAVAILABLE, and its status is logged", async () => {
     const service = await startService();
     const proxy = await startProxy(service, { credentials: "gateway:right" });
     const { answer, file, logged } = await askAll(service.url, {
@@ -155,7 +155,7 @@ describe("with UPSTREAM_PROXY", () => {
     await vi.waitUntil(() => proxy.connections() === 0, LONG_TIMEOUT);
   });
 
-  test("a missing or silent proxy makes the service unavailable", async () => {
+  test("the service is unavailable if the proxy is missing or silent", async () => {
     const service = await startService();
     const silent = createServer((socket) => socket.resume());
     const port = await openPort(silent);
@@ -206,13 +206,13 @@ describe("each request to the service", () => {
       { UPSTREAM_HEADERS: JSON.stringify({ "X-Api-Key": "key 1", "user-agent": "tracker-gateway" }) },
       { "x-api-key": "key 1", "user-agent": "tracker-gateway", authorization: "token t0ken" },
     ],
-  ])("identifies the gateway and, with %o, carries these headers beside the token", async (env, headers) => {
+  ])("identifies the gateway, and carries the headers set in %o", async (env, headers) => {
     const service = await startService();
     await askAll(service.localUrl, env as Record<string, string>);
     expect(service.seen()).toMatchObject(PATHS.map(() => ({ headers })));
   });
 
-  test("keeps configured headers out of errors and logs, even when echoed", async () => {
+  test("does not disclose configured headers, even if the service echoes them", async () => {
     const detailOf = (key: unknown) => `The key ${String(key).split(" ")[1]} is not known.`;
     const upstream = await startFake(({ headers }) => ({
       status: 403,

@@ -15,7 +15,7 @@ async function startCounted() {
 }
 
 test.each(["1", "128"])(
-  "with %s requests at a time, connections accept none after five minutes",
+  "with %s parallel requests, a connection is replaced after five minutes",
   async (UPSTREAM_CONNECTIONS) => {
     const service = await startCounted();
     const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS } });

@@ -16,14 +16,14 @@ test.runIf(hasBrowser).each([
   ["compare", "#list=ada.mnist&compare=ada.mnist.1.44,ada.mnist.42", "2 runs compared"],
   ["matters", "#list=ada.mnist.1&matters=loss", "spread between groups"],
   ["archive", "#archive=all", "Archived runs of all projects"],
-])("the page %s is accessible in every size and mode", async (name, hash, shown) => {
+])("the page %s is accessible at three window sizes", async (name, hash, shown) => {
   const { page } = await openAt(hash);
   await page.getByText(shown).or(page.getByLabel(shown)).first().waitFor();
   await looksWell(page, name);
   expect(await page.title()).toMatch(/Runs$/);
 });
 
-test.runIf(hasBrowser).each([PHONE, ZOOMED])("menus and dialogs fit %o", async (viewport) => {
+test.runIf(hasBrowser).each([PHONE, ZOOMED])("menus and dialogs fit in a window of %o", async (viewport) => {
   const { page } = await openAt("#list=ada.mnist.1", { viewport, hasTouch: true });
   await page.getByRole("button", { name: "Filter, groups and columns" }).tap();
   for (const name of ["Columns", "Views", "Export"]) {
@@ -40,7 +40,7 @@ test.runIf(hasBrowser).each([PHONE, ZOOMED])("menus and dialogs fit %o", async (
   await dialog.getByRole("button", { name: "Cancel" }).tap();
 });
 
-test.runIf(hasBrowser)("the page can be used by keyboard alone", async () => {
+test.runIf(hasBrowser)("the page can be used with the keyboard alone", async () => {
   const { page } = await openAt("");
   const { keyboard } = page;
   const focused = page.locator(":focus");
@@ -72,7 +72,7 @@ test.runIf(hasBrowser)("the page can be used by keyboard alone", async () => {
   expect(await focused.innerText()).toBe("Files");
 });
 
-test.runIf(hasBrowser)("a phone shows the list or the run, with large targets", async () => {
+test.runIf(hasBrowser)("a phone shows either the list or a run, with large buttons", async () => {
   const { page } = await openAt("#list=ada.mnist.1", { viewport: PHONE, hasTouch: true });
   await rowOf(page, "ada.mnist.1.44").tap();
   await page.getByRole("heading", { name: "ada.mnist.1.44" }).waitFor();

@@ -7,7 +7,7 @@ const GROUP = "#list=ada.mnist.1";
 test.runIf(hasBrowser).each([
   { what: "a column that the page sorts", click: "status", first: "failed", isRead: false },
   { what: "a column that the service sorts", click: "loss", first: "0.1055", isRead: true },
-])("without the gateway, a click on $what keeps the rows", async ({ click, first, isRead }) => {
+])("if the gateway is unreachable, a click on $what keeps the rows", async ({ click, first, isRead }) => {
   const { page, pollUntil, breakConnections } = await openAt(GROUP);
   await pollUntil(page.getByText("live", { exact: true }));
   const before = await linesOf(page);
@@ -25,31 +25,28 @@ test.runIf(hasBrowser).each([
   await expectSoon(async () => (await columnOf(page, click))[0]).toBe(first);
 });
 
-test.runIf(hasBrowser)(
-  "without the gateway, a group that needs more runs keeps the loaded ones",
-  async () => {
-    const { page, ask, pollUntil, breakConnections } = await openAt("#list=ada.mnist");
-    const runs = Array.from(
-      { length: 20 },
-      (_, at) => `run${at}: restartExperiment(id: $id) { experiment { id } }`,
-    );
-    const more = `mutation ($id: ID!) { ${runs.join(" ")} }`;
-    for (let times = 0; times < 6; times += 1) await ask(more, { id: "ada.speech.36" });
-    await page.evaluate(`location.hash = "#list=ada.speech"`);
-    await page.getByText("100 of 125 runs are loaded.").waitFor();
-    await pollUntil(page.getByText("live", { exact: true }));
-    await page.route("**/graphql", (route) => route.abort());
-    breakConnections();
-    await page.getByRole("columnheader").getByRole("link", { name: "status" }).click();
-    await page.getByRole("alert").getByText("The gateway cannot be reached.").waitFor();
-    await page.getByText("100 of 125 runs are loaded.").waitFor();
-    await page.unroute("**/graphql");
-    await pollUntil(page.getByText("125 runs.", { exact: true }));
-    await expect.poll(() => page.getByRole("alert").filter({ hasText: /./ }).count(), SHOWN).toBe(0);
-  },
-);
+test.runIf(hasBrowser)("if the gateway is unreachable, sorting keeps the loaded runs", async () => {
+  const { page, ask, pollUntil, breakConnections } = await openAt("#list=ada.mnist");
+  const runs = Array.from(
+    { length: 20 },
+    (_, at) => `run${at}: restartExperiment(id: $id) { experiment { id } }`,
+  );
+  const more = `mutation ($id: ID!) { ${runs.join(" ")} }`;
+  for (let times = 0; times < 6; times += 1) await ask(more, { id: "ada.speech.36" });
+  await page.evaluate(`location.hash = "#list=ada.speech"`);
+  await page.getByText("100 of 125 runs are loaded.").waitFor();
+  await pollUntil(page.getByText("live", { exact: true }));
+  await page.route("**/graphql", (route) => route.abort());
+  breakConnections();
+  await page.getByRole("columnheader").getByRole("link", { name: "status" }).click();
+  await page.getByRole("alert").getByText("The gateway cannot be reached.").waitFor();
+  await page.getByText("100 of 125 runs are loaded.").waitFor();
+  await page.unroute("**/graphql");
+  await pollUntil(page.getByText("125 runs.", { exact: true }));
+  await expect.poll(() => page.getByRole("alert").filter({ hasText: /./ }).count(), SHOWN).toBe(0);
+});
 
-test.runIf(hasBrowser)("failed reads are repeated when the stream is back", async () => {
+test.runIf(hasBrowser)("failed reads are repeated when the stream reconnects", async () => {
   const { page, pollUntil, breakConnections } = await openAt(GROUP);
   await pollUntil(page.getByText("live", { exact: true }));
   await page.route("**/graphql", (route) => route.abort());
@@ -63,7 +60,7 @@ test.runIf(hasBrowser)("failed reads are repeated when the stream is back", asyn
   await expect.poll(() => page.getByRole("alert").filter({ hasText: /./ }).count(), SHOWN).toBe(0);
 });
 
-test.runIf(hasBrowser)("an ended session returns to sign-in, after a click or by itself", async () => {
+test.runIf(hasBrowser)("the sign-in page appears when the session ends, even without a click", async () => {
   const { page, ask, pollUntil } = await openAt(GROUP, { user: "grace" });
   const ended = page.getByText("Your session has ended.");
   const remove = (user: string) => ask(`mutation { deleteUser(username: "${user}") { deletedId } }`);
@@ -91,7 +88,7 @@ test.runIf(hasBrowser).each([
   expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
 });
 
-test.runIf(hasBrowser)("a server without lists says so, and offers no filter", async () => {
+test.runIf(hasBrowser)("without the capability LISTS, the page shows an error and no filter", async () => {
   const { page } = await openAt(GROUP, { profile: "document" });
   await page.getByText("Which learning rate, which dropout, which activation?").waitFor();
   await page.getByRole("alert").getByText("CAPABILITY_UNAVAILABLE").waitFor();

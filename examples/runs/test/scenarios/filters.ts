@@ -11,7 +11,7 @@ test.runIf(hasBrowser).each([
   { typed: "us", name: "user:", more: "a", last: "user:ada", runs: "24 runs." },
   { typed: "status:fa", name: "status:failed", more: "", runs: "3 runs." },
   { typed: "activation=s", name: "activation=sigmoid", more: "", runs: "9 runs." },
-])("the filter completes $typed as $name", async ({ typed, name, more, last, runs }) => {
+])("the filter completes $typed to $name", async ({ typed, name, more, last, runs }) => {
   const { page } = await openAt("#list=ada.mnist.1");
   const line = page.getByRole("combobox", { name: "Filter" });
   await line.click();
@@ -29,7 +29,7 @@ test.runIf(hasBrowser).each([
   expect(addressOf(page)["filter"]).toBe(last ?? name + more);
 });
 
-test.runIf(hasBrowser)("the filter completes tags of the list", async () => {
+test.runIf(hasBrowser)("the filter suggests the tags of the list", async () => {
   const { page } = await openAt("#list=ada.mnist");
   const line = page.getByRole("combobox", { name: "Filter" });
   await line.fill("tag:cn");
@@ -70,7 +70,7 @@ const EXPECTED = `{ group(id: "ada.mnist.1") { experiments(first: 100, filter: {
   metrics: [{ name: "loss", lessThan: 0.3 }, { name: "accuracy", greaterThan: 0.94 }]
 }) { nodes { uniqueName } } } }`;
 
-test.runIf(hasBrowser)("several conditions must all hold, also after a reload", async () => {
+test.runIf(hasBrowser)("a filter requires all its conditions, even after a reload", async () => {
   const { page, ask } = await openAt(GROUP);
   const line = page.getByRole("combobox", { name: "Filter" });
   await line.fill("lr>=0.02 parameter.dropout=0.3 loss<.3 accuracy>9.4e-1");
@@ -99,7 +99,7 @@ test.runIf(hasBrowser)("several conditions must all hold, also after a reload", 
   await page.getByText("24 runs.").waitFor();
 });
 
-test.runIf(hasBrowser)("the filter line fills its bar, and is folded on a phone", async () => {
+test.runIf(hasBrowser)("the filter input fills its bar, but is collapsed on a phone", async () => {
   const { page } = await openAt(GROUP);
   const line = page.getByRole("combobox", { name: "Filter" });
   expect((await line.boundingBox())?.width).toBeGreaterThan(800);

@@ -4,7 +4,7 @@ import { expectSoon, linesOf, openAt, rowOf } from "../page.ts";
 
 const GROUP = "#list=ada.mnist.1";
 
-test.runIf(hasBrowser)("table and charts follow a run without reads, also after a break", async () => {
+test.runIf(hasBrowser)("the streams alone update table and charts, even after a reconnect", async () => {
   const { page, ask, work, pollUntil, sent, breakConnections } = await openAt(`${GROUP}&run=ada.mnist.1.44`);
   const chart = page.getByRole("figure", { name: "loss" });
   await chart.waitFor();
@@ -30,7 +30,7 @@ test.runIf(hasBrowser)("table and charts follow a run without reads, also after 
   expect(sent().filter((name) => !name.startsWith("Watch"))).toEqual([]);
 });
 
-test.runIf(hasBrowser)("runs that others start or stop appear in the list and its counts", async () => {
+test.runIf(hasBrowser)("the list and its counts update when others start or stop runs", async () => {
   const { page, ask, work, pollUntil, breakConnections } = await openAt(GROUP);
   await page.getByText("24 runs · 15 succeeded · 3 running · 3 failed · 2 stopped").waitFor();
   await pollUntil(page.getByText("live", { exact: true }));
@@ -51,7 +51,7 @@ test.runIf(hasBrowser)("runs that others start or stop appear in the list and it
   expect((await linesOf(page))[0]?.[0]).toBe(data.restartExperiment.experiment.uniqueName);
 });
 
-test.runIf(hasBrowser)("a log is followed to its end, each line once", async () => {
+test.runIf(hasBrowser)("a followed log shows each line once, up to the end", async () => {
   const { page, ask, work, demo, pollUntil, breakConnections } = await openAt(
     `${GROUP}&run=ada.mnist.1.44&show=log`,
   );
@@ -85,7 +85,7 @@ test.runIf(hasBrowser)("a log is followed to its end, each line once", async () 
   expect((await response.text()).endsWith(shown)).toBe(true);
 });
 
-test.runIf(hasBrowser)("a hidden page closes its streams and catches up when it is shown", async () => {
+test.runIf(hasBrowser)("a page closes its streams while hidden, and catches up when shown", async () => {
   const { page, work, ask, pollUntil, sent } = await openAt(GROUP);
   await pollUntil(page.getByText("live", { exact: true }));
   const turn = (state: string) =>

@@ -13,7 +13,7 @@ const CREATED = `query ($id: ID!) {
   experiment(id: $id) { name tags config { raw } parameters { name value } }
 }`;
 
-test.runIf(hasBrowser)("an open run is the template of a new run, which is then followed", async () => {
+test.runIf(hasBrowser)("the open run is the template for a new run", async () => {
   const { page, ask, work, pollUntil } = await openAt(`${RUN}&columns=status&sort=metric.loss`);
   await page.getByRole("button", { name: "New run" }).click();
   const dialog = dialogOf(page);
@@ -54,7 +54,7 @@ test.runIf(hasBrowser).each([
     specification: "kind: experiment\nrun: {cmd: a}",
     says: "`version` must be specified",
   },
-])("a specification that is $what is rejected and stays in its field", async ({ specification, says }) => {
+])("a specification that is $what is rejected, and remains in its field", async ({ specification, says }) => {
   const { page } = await openAt(RUN);
   await page.getByRole("button", { name: "New run" }).click();
   const field = dialogOf(page).getByLabel("Specification, in YAML");
@@ -64,7 +64,7 @@ test.runIf(hasBrowser).each([
   expect(await field.inputValue()).toBe(specification);
 });
 
-test.runIf(hasBrowser)("a run is stopped after confirmation, and every part shows it", async () => {
+test.runIf(hasBrowser)("a confirmed stop appears in the heading and in the table", async () => {
   const { page, work, pollUntil } = await openAt("#list=ada.mnist.1&run=ada.mnist.1.44");
   await page.getByRole("button", { name: "Stop", exact: true }).click();
   await page.keyboard.press("Escape");
@@ -77,7 +77,7 @@ test.runIf(hasBrowser)("a run is stopped after confirmation, and every part show
   expect(await page.getByRole("button", { name: "Stop", exact: true }).count()).toBe(0);
 });
 
-test.runIf(hasBrowser)("files are saved unchanged, and never if they are incomplete", async () => {
+test.runIf(hasBrowser)("a download is saved unchanged, or not at all if it fails", async () => {
   const { page, demo } = await openAt(`${RUN}&show=files`);
   await page.getByRole("button", { name: "checkpoints/" }).click();
   await page
@@ -103,7 +103,7 @@ test.runIf(hasBrowser)("files are saved unchanged, and never if they are incompl
   }
 });
 
-test.runIf(hasBrowser)("a failed run shows the reason", async () => {
+test.runIf(hasBrowser)("a failed run shows why it failed", async () => {
   const { page } = await openAt("#list=ada.mnist.1&run=ada.mnist.1.27");
   const why = page
     .getByRole("region", { name: "Why it failed" })
@@ -111,7 +111,7 @@ test.runIf(hasBrowser)("a failed run shows the reason", async () => {
   expect(await why.innerText()).toMatch(/Error/);
 });
 
-test.runIf(hasBrowser)("a comparison shows values, marks the best ones and draws curves", async () => {
+test.runIf(hasBrowser)("a comparison shows values, marks the best value and draws curves", async () => {
   const { page } = await openAt("#list=ada.mnist&compare=ada.mnist.1.44,ada.mnist.1.28,ada.mnist.42");
   const cells = async (name: string) =>
     (await page.getByRole("table").getByRole("row", { name }).first().innerText()).split("\t").slice(1);

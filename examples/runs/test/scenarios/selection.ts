@@ -40,28 +40,25 @@ test.runIf(hasBrowser)("selected runs are stopped after confirmation", async () 
   expect(await chosen.getByText("Not done").count()).toBe(0);
 });
 
-test.runIf(hasBrowser)(
-  "an archived list says where its runs are, and the archive restores them",
-  async () => {
-    const { page } = await openAt(GROUP);
-    const chosen = page.getByRole("region", { name: "Selected runs" });
-    await page.getByLabel("Select all loaded runs").check();
-    await chosen.getByRole("button", { name: "Archive" }).click();
-    await page.getByRole("button", { name: "Archive 24 runs" }).click();
-    await page.getByText("24 runs archived. There are no others.").waitFor();
-    expect(await page.getByText("No runs yet").count()).toBe(0);
-    await page.getByRole("paragraph").getByRole("link", { name: "Archive" }).last().click();
-    await page.getByRole("heading", { name: "Archive" }).waitFor();
-    const lines = page.getByRole("listitem");
-    await expectSoon(() => lines.filter({ hasText: "ada.mnist.1." }).count()).toBe(24);
-    for (const name of ["ada.mnist.1.10", "ada.mnist.1.28"]) {
-      await page.getByRole("button", { name: `Restore ${name}` }).click();
-      await lines.filter({ hasText: name }).getByText("Restored.").waitFor();
-    }
-    await page.goBack();
-    await expectSoon(async () => (await linesOf(page)).map(([name]) => name)).toEqual([
-      "ada.mnist.1.28",
-      "ada.mnist.1.10",
-    ]);
-  },
-);
+test.runIf(hasBrowser)("archived runs are restored in the archive, to which their list links", async () => {
+  const { page } = await openAt(GROUP);
+  const chosen = page.getByRole("region", { name: "Selected runs" });
+  await page.getByLabel("Select all loaded runs").check();
+  await chosen.getByRole("button", { name: "Archive" }).click();
+  await page.getByRole("button", { name: "Archive 24 runs" }).click();
+  await page.getByText("24 runs archived. There are no others.").waitFor();
+  expect(await page.getByText("No runs yet").count()).toBe(0);
+  await page.getByRole("paragraph").getByRole("link", { name: "Archive" }).last().click();
+  await page.getByRole("heading", { name: "Archive" }).waitFor();
+  const lines = page.getByRole("listitem");
+  await expectSoon(() => lines.filter({ hasText: "ada.mnist.1." }).count()).toBe(24);
+  for (const name of ["ada.mnist.1.10", "ada.mnist.1.28"]) {
+    await page.getByRole("button", { name: `Restore ${name}` }).click();
+    await lines.filter({ hasText: name }).getByText("Restored.").waitFor();
+  }
+  await page.goBack();
+  await expectSoon(async () => (await linesOf(page)).map(([name]) => name)).toEqual([
+    "ada.mnist.1.28",
+    "ada.mnist.1.10",
+  ]);
+});

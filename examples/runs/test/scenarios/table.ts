@@ -22,7 +22,7 @@ function spreadOf(values: readonly number[]): string {
   return `${mean.toFixed(4)} ± ${deviation.toFixed(4)}`;
 }
 
-test.runIf(hasBrowser)("a group of runs shows mean and spread, and unfolds by a click", async () => {
+test.runIf(hasBrowser)("a group shows mean and deviation, and expands on a click", async () => {
   const { page, ask } = await openAt(GROUP);
   await page.getByLabel("Group by").selectOption("lr");
   const group = page.getByRole("button", { name: "0.026 5 runs · lr" });
@@ -47,7 +47,7 @@ test.runIf(hasBrowser).each([
   { by: "tags", first: "candidate, cnn" },
   { by: "user", first: "ada" },
   { by: "status", first: "failed" },
-])("runs group by $by", async ({ by, first }) => {
+])("runs are grouped by $by", async ({ by, first }) => {
   const { page } = await openAt(`#list=ada.mnist&group=${by}`);
   await page.getByRole("button", { name: new RegExp(`^${first} \\d+ runs? · ${by}$`) }).click();
   await page
@@ -92,7 +92,7 @@ test.runIf(hasBrowser)("columns are added, moved, pinned and removed", async () 
   expect((await column(page, "accuracy").boundingBox())?.x).toBeLessThan(x);
 });
 
-test.runIf(hasBrowser)("a view is saved by name, and its address restores it elsewhere", async () => {
+test.runIf(hasBrowser)("a saved view is restored by its name or by its address", async () => {
   const { page, address } = await openAt(`${GROUP}&sort=metric.loss&group=parameter.lr`);
   const views = () => page.getByRole("button", { name: /^View/ }).click();
   await views();
@@ -148,58 +148,64 @@ const multiply = (page: Page, total: number) =>
     return route.fulfill({ json: body });
   });
 
-test.runIf(hasBrowser).each([1_000, 10_000])("of %i runs, only rows in view are drawn", async (total) => {
-  const { page, sent } = await openAt("", {});
-  await multiply(page, total);
-  await page.evaluate(`location.hash = "${GROUP}"`);
-  const words = total.toLocaleString("en");
-  await page.getByText(`100 of ${words} runs are loaded.`).waitFor();
-  expect((await linesOf(page)).length).toBeLessThan(50);
-  const scroll = page.locator(".table");
-  await scroll.hover();
-  for (const loaded of [200, 300]) {
-    await scroll.evaluate((element) => element.scrollTo({ top: element.scrollHeight }));
-    await page.getByText(`${loaded} of ${words} runs are loaded.`).waitFor();
-  }
-  sent();
-  // Grouping needs all runs.
-  await page.getByLabel("Group by").selectOption("description");
-  await page.getByText(`${words} runs.`, { exact: true }).waitFor();
-  expect(sent().length).toBeLessThan(25);
-  await page.getByRole("button", { name: /^seed 0 .* description$/ }).click();
-  await scroll.evaluate((element) => element.scrollTo({ top: 6_000 }));
-  await expectSoon(async () => (await linesOf(page))[9]?.[0]).toMatch(/^ada\.mnist\.1\.\d+$/);
-  expect((await linesOf(page)).length).toBeLessThan(50);
-});
-
-test.runIf(hasBrowser)("a column sorts both ways, then newest first again", async () => {
-  const { page } = await openAt(GROUP);
-  for (const [label, first] of [
-    ["loss", "ascending"],
-    ["accuracy", "descending"],
-    ["lr", "ascending"],
-    ["duration", "ascending"],
-  ] as const) {
-    const heading = column(page, label);
-    const orders =
-      first === "ascending" ? ["ascending", "descending", null] : ["descending", "ascending", null];
-    for (const order of orders) {
-      await heading.getByRole("link").click();
-      await expectSoon(() => heading.getAttribute("aria-sort")).toBe(order);
-      await expectSoon(() => page.getByRole("table").getAttribute("aria-busy")).toBe("false");
-      const values = (await columnOf(page, label))
-        .filter((value) => value !== "–")
-        .map((value) => inNumber(value ?? ""));
-      const sorted = values.toSorted((a, b) => (order === "descending" ? b - a : a - b));
-      expect(values).toEqual(order ? sorted : values);
+test.runIf(hasBrowser).each([1_000, 10_000])(
+  "only the visible rows of %i runs are rendered",
+  async (total) => {
+    const { page, sent } = await openAt("", {});
+    await multiply(page, total);
+    await page.evaluate(`location.hash = "${GROUP}"`);
+    const words = total.toLocaleString("en");
+    await page.getByText(`100 of ${words} runs are loaded.`).waitFor();
+    expect((await linesOf(page)).length).toBeLessThan(50);
+    const scroll = page.locator(".table");
+    await scroll.hover();
+    for (const loaded of [200, 300]) {
+      await scroll.evaluate((element) => element.scrollTo({ top: element.scrollHeight }));
+      await page.getByText(`${loaded} of ${words} runs are loaded.`).waitFor();
     }
-  }
-});
+    sent();
+    // Grouping needs all runs.
+    await page.getByLabel("Group by").selectOption("description");
+    await page.getByText(`${words} runs.`, { exact: true }).waitFor();
+    expect(sent().length).toBeLessThan(25);
+    await page.getByRole("button", { name: /^seed 0 .* description$/ }).click();
+    await scroll.evaluate((element) => element.scrollTo({ top: 6_000 }));
+    await expectSoon(async () => (await linesOf(page))[9]?.[0]).toMatch(/^ada\.mnist\.1\.\d+$/);
+    expect((await linesOf(page)).length).toBeLessThan(50);
+  },
+);
+
+test.runIf(hasBrowser)(
+  "repeated clicks sort a column both ways, then restore the default order",
+  async () => {
+    const { page } = await openAt(GROUP);
+    for (const [label, first] of [
+      ["loss", "ascending"],
+      ["accuracy", "descending"],
+      ["lr", "ascending"],
+      ["duration", "ascending"],
+    ] as const) {
+      const heading = column(page, label);
+      const orders =
+        first === "ascending" ? ["ascending", "descending", null] : ["descending", "ascending", null];
+      for (const order of orders) {
+        await heading.getByRole("link").click();
+        await expectSoon(() => heading.getAttribute("aria-sort")).toBe(order);
+        await expectSoon(() => page.getByRole("table").getAttribute("aria-busy")).toBe("false");
+        const values = (await columnOf(page, label))
+          .filter((value) => value !== "–")
+          .map((value) => inNumber(value ?? ""));
+        const sorted = values.toSorted((a, b) => (order === "descending" ? b - a : a - b));
+        expect(values).toEqual(order ? sorted : values);
+      }
+    }
+  },
+);
 
 /** Parses a number, or a duration such as `1:02:03` into seconds. */
 const inNumber = (text: string) => text.split(":").reduce((sum, part) => 60 * sum + Number(part), 0);
 
-test.runIf(hasBrowser)("an export contains the filtered runs only", async () => {
+test.runIf(hasBrowser)("an export contains only the filtered runs", async () => {
   const { page } = await openAt(`${GROUP}&filter=status:failed`);
   await page.getByText("3 runs.", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Export" }).click();
