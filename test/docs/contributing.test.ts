@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { askAt } from "../support/gateway.ts";
 import { createFolder } from "../support/build.ts";
+import { HAS_LINTER, LINTER } from "../support/linter.ts";
 import { startFake } from "../support/fake.ts";
 import type { Answer } from "../support/gateway.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
@@ -49,7 +50,7 @@ beforeAll(() => {
   for (const part of diffs) apply(part, folder);
   for (const command of [
     [COMPILER, "-p", "tsconfig.build.json", "--noCheck", "false"],
-    [join(ROOT, "node_modules/oxlint/bin/oxlint"), "--deny-warnings", "src"],
+    ...(HAS_LINTER ? [[LINTER, "--deny-warnings", "src"]] : []),
   ])
     execFileSync(process.execPath, command, { cwd: folder });
 });
