@@ -64,7 +64,7 @@ export const DeletePayload = builder.objectRef<Resource>("DeletePayload").implem
 
 /**
  * Resolves the target of a command. Throws `InputError` for an invalid id. If the name contains the number of a group, first verifies the
- * name by reading the record: the service ignores this number, so a command with a wrong number could reach a run that was not meant.
+ * name by reading the record. The service ignores this number, so a command with a wrong number could reach a run that was not meant.
  */
 export async function targetOf<R extends object, At extends Address>(
   kind: Kind<R, At>,
