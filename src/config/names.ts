@@ -15,9 +15,9 @@ const OURS =
 const SERVICE_LINK = /_SERVICE_HOST$|_SERVICE_PORT(?:_|$)|_PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_|$)|$)/;
 
 /**
- * Returns the value of each setting. Any setting may also be given as `NAME_FILE`, the path of a file that contains its value. These names
- * never collide with settings: `UPSTREAM_CA_FILE` is a setting itself, so there is no `UPSTREAM_CA`. No issue contains a value, a path or
- * the content of a file.
+ * Returns the value of each setting. Any setting may also be given as `NAME_FILE`, the path of a file that contains its value. Such a name
+ * is never ambiguous: because `UPSTREAM_CA_FILE` is itself a setting, no setting is called `UPSTREAM_CA`. No returned issue contains a
+ * value, a path or the content of a file.
  */
 export function readNames(environment: Environment, settings: readonly string[]) {
   // A blank value counts as not set.

@@ -18,7 +18,7 @@ interface OperationSource {
   readonly onRequest?: () => void;
   /** Set for a dry run, which sends nothing upstream. */
   readonly isDryRun?: boolean;
-  /** The trace of the operation; null unless the result has `extensions.explain` or `extensions.stale`. */
+  /** The trace of the operation; null if the result cannot have `extensions.explain` or `extensions.stale`. */
   readonly operationTrace?: OperationTrace | null;
 }
 

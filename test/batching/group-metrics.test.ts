@@ -91,7 +91,7 @@ describe("metrics of a group's experiments", () => {
     },
   };
 
-  test("are read individually if the group list is missing or incomplete", async () => {
+  test("are read individually if the group's metrics list is missing or incomplete", async () => {
     const { ask, calls } = await startGroup(UNKNOWN_LIST);
     await ask(series);
     calls();

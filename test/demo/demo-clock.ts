@@ -52,7 +52,7 @@ const newerKeys: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The kind of a response: nothing, text, bytes, the name of the record with these keys, or a page of such records. */
+/** Describes a response: nothing, text, bytes, the name of its record (found by the record's keys), or a page of such records. */
 export function contentOf({
   type,
   text,

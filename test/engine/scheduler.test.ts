@@ -17,7 +17,7 @@ import { post } from "../support/raw-requests.ts";
 
 const DOCUMENTS = 40;
 
-/** Creates valid subscriptions, which all differ. */
+/** Creates a valid subscription, a different one for each number. */
 const subscription = (number: number) => `subscription S${number} { runUpdated(id: "no id") { reason } }`;
 const query = (number: number) => `query Q${number} { gateway { version } }`;
 

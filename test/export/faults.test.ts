@@ -93,7 +93,7 @@ describe("an export", () => {
   });
 });
 
-test("an export with circular page links ends and does not look complete", async () => {
+test("an export stops at circular page links, and does not look complete", async () => {
   const byLinks = "extends: polyaxon-0.4\npaging: {by: link, parameters: {offset: offset}}";
   const { get, logged, calls } = await startExports(
     ({ path }) => ({

@@ -106,7 +106,7 @@ describe("a token", () => {
     expect(rounds).toEqual(["abc", "abc", "abc", "abc"]);
   });
 
-  test("gets a connection although another token exceeds its share of connections", async () => {
+  test("gets a connection although another token wants more than its share", async () => {
     const service = await startDelayedRecords();
     const gateway = await startGateway({
       upstream: service,

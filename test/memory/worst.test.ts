@@ -159,7 +159,7 @@ test("with the heap size set in deploy, exports metrics of long runs", async () 
 /** Maximum resident memory of a process whose heap is bounded: far below the limit in the files of `deploy`, in bytes. */
 const MAX_RESIDENT = 700_000_000;
 
-test("with the heap size set in deploy, releases oversized responses", async () => {
+test("oversized responses are released with the heap size of deploy", async () => {
   const long = Buffer.alloc(11_000_000, " ");
   const runs = numbers(100).map((index) => experiment(index + 2));
   const service = await startFake(({ path }) => (response) => {

@@ -191,7 +191,7 @@ describe("for any id, a request stays within its project", () => {
       .map((parts) => globalId(parts.join(""))),
   );
 
-  test("as a global id or as a name", async () => {
+  test("whether the id is global or a name", async () => {
     const { ask, service } = await startBefore(() => ({ json: { id: 1, uuid: "u" } }));
     await fc.assert(
       fc.asyncProperty(id, async (x) => {

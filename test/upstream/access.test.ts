@@ -169,7 +169,7 @@ describe("with UPSTREAM_PROXY", () => {
     expect(service.seen()).toEqual([]);
   });
 
-  test("a command whose caller leaves before its tunnel opens is not sent", async () => {
+  test("no command is sent if the caller leaves before the tunnel opens", async () => {
     const tunnel = latch();
     const service = await startService();
     const proxy = await startProxy(service, { opened: tunnel.opened });

@@ -125,7 +125,7 @@ export async function buildSpecification(given: SpecificationInput, context: Con
   return buildSection === null ? { ...(build as object), ...head } : { ...head, [buildSection]: top };
 }
 
-/** Returns the parameters of a specification, replaced by the given ones where the names are equal. */
+/** Returns the parameters of a specification and the given ones. If a name occurs in both, the given parameter replaces the other. */
 export const mergeParameters = (
   { declarations }: Specification,
   given: Readonly<Record<string, unknown>>,

@@ -49,7 +49,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
   let probeAt: number | null = null;
   /** Resolves when the pending probe ends; null if none is pending. */
   let probing: Promise<void> | null = null;
-  /** Whether only a few callers have failed. A probe then decides before calls of others are rejected. */
+  /** Whether only a few callers have failed. Requests of other callers are then rejected only if a probe fails as well. */
   let isSuspected = false;
   /** Incremented when the circuit opens or closes. Failures of requests from an earlier generation do not count. */
   let generation = 0;

@@ -81,7 +81,7 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
 
 const isParameter = (part: string): boolean => part.includes("{");
 
-/** Names the missing resource (`ada.mnist.jobs.3`) or its argument (`username ada`). Exposes only strings that the caller sent. */
+/** Names the missing resource (`ada.mnist.jobs.3`) or the argument that names it (`username ada`). Exposes only what the caller sent. */
 function notFound(template: string, filled: string): string {
   const [path = "", query] = filled.split("?");
   const parts = template.split("/");

@@ -73,8 +73,7 @@ interface Group {
 
 /**
  * The reads of one operation since its last command. Equal reads share a request. If one list of the server covers several reads, that list
- * is requested in their place. The service's document has no such lists, so a server that offers only the document receives one request per
- * read.
+ * is requested in their place. The documented API has no such lists, so a server with only that API receives one request per read.
  */
 export class BatchLoader {
   readonly #context: ReadContext;
