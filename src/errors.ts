@@ -32,7 +32,7 @@ const TABLE = {
     service: "up",
     meaning: "The request has no token, or the service rejects it. Log in and send the new token.",
   },
-  FORBIDDEN: { status: 403, service: "up", meaning: "The service does not allow this to the user." },
+  FORBIDDEN: { status: 403, service: "up", meaning: "The service does not allow the user to do this." },
   BAD_CREDENTIALS: {
     status: 401,
     service: "up",
@@ -50,7 +50,7 @@ const TABLE = {
     status: 409,
     service: "up",
     meaning:
-      "The state of the record does not allow this, or its `uuid` is not the one of `ifUuid`: then nothing was sent. Read the record again.",
+      "The state of the record does not allow this, or its `uuid` differs from `ifUuid`. If the `uuid` differs, nothing was sent. Read the record again.",
   },
   RATE_LIMITED: {
     status: 429,
@@ -58,7 +58,7 @@ const TABLE = {
     retry: "after `Retry-After`",
     passes: true,
     meaning:
-      "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. Reads wait for pauses that end before their deadline, and are then retried. The reads of an operation that cannot meet its deadline have one common error, which lists their `paths`.",
+      "The service throttles requests, or this token has reached its maximum number of concurrent operations. Try again after `retryAfterSeconds`. If a pause ends before the deadline of a read, the read waits for it and is then retried. The reads that cannot meet the deadline of their operation have one common error, which lists their `paths`.",
   },
   UPSTREAM_ERROR: {
     status: 502,
@@ -103,7 +103,7 @@ const TABLE = {
   REQUEST_LIMIT_EXCEEDED: {
     status: 400,
     meaning:
-      "The operation exceeds its limit of upstream requests or of memory, which includes responses, its document and the state of a subscription. Data that was read is returned; reads that most fields need are sent first. `unsentRequests` counts the requests that were not sent. Select less at once.",
+      "The operation exceeds its limit of upstream requests, or its limit of memory for responses, its document and the state of a subscription. Data that was read is returned. The reads that the largest number of fields need are sent first. `unsentRequests` counts the requests that were not sent. Select less at once.",
   },
   PAGE_LIMIT_REACHED: {
     status: 400,

@@ -81,7 +81,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     // much.
     await new Promise<void>(afterPendingIo);
     if (isClosed(response)) return;
-    // A short response is not counted if the connection has nothing else to write.
+    // A short response is not counted as buffered if the connection has nothing else to write.
     if (text.length < MIN_COMPRESSED_BYTES && response.socket?.writableLength === 0) {
       response.writeHead(status, { "content-length": Buffer.byteLength(text), ...headers });
       response.end(text);

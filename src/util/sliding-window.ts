@@ -23,7 +23,7 @@ export class SlidingWindow {
     this.#atOnce = Math.ceil(limit.requests * atOnce);
   }
 
-  /** The earliest time for a new request behind `ahead` waiting ones. `unsent`: number of admitted requests that are not recorded. */
+  /** The earliest time for a new request behind `ahead` waiting ones. `unsent`: number of admitted requests that have not been sent yet. */
   nextAt(now: number, ahead = 0, unsent = 0): number {
     const used = this.countAt(now) + unsent;
     if (used + ahead < this.#atOnce) return now;

@@ -24,7 +24,7 @@ describe.each([
 
   // Of the reads of 0.2.0, only the lists are covered.
   const whole = file === "0.2.0-reads" ? [] : [file];
-  test.each(whole)("has an operation or a reason for each line: %s", () => {
+  test.each(whole)("each line has an operation or a reason for its omission: %s", () => {
     expect(rows.map(([name]) => name).toSorted()).toEqual(lines.map((line) => line.case).toSorted());
   });
 

@@ -186,7 +186,7 @@ describe("with UPSTREAM_PROXY", () => {
     expect(service.seen().map(({ path }) => path)).toEqual(["/api/v1/users/"]);
   });
 
-  test("the gateway warns at startup when the proxy refuses, without logging credentials", async () => {
+  test("warns at startup about rejected proxy credentials, without logging them", async () => {
     const proxy = await startProxy(await startService(), { credentials: "gateway:right" });
     const gateway = await startGatewayProcess(`http://${SERVICE_HOST}`, {
       UPSTREAM_PROXY: `http://gateway:canary@${proxy.host}`,

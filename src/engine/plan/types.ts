@@ -23,8 +23,8 @@ export interface Selection {
   /** Whether each object is a `LoadedRecord`. */
   readonly isOfRecord: boolean;
   /**
-   * Whether a completed object of a record is reused at other paths. An object with deferred fragments is not, because each path has its
-   * own parts.
+   * Whether a completed object of a record is reused at other paths. An object with deferred fragments is not, because these are
+   * delivered separately for each path.
    */
   readonly isMemoizable: boolean;
   /** The fragments that are delivered later; none in most documents. */

@@ -14,7 +14,7 @@ import { html } from "../../support/replies.ts";
  * they are grouped into messages.
  */
 
-/** The functions of both releases that are used here. */
+/** The exports of either release that this test uses. */
 interface GraphqlJs {
   readonly parse: (text: string) => unknown;
   readonly buildSchema: (sdl: string, options: object) => unknown;

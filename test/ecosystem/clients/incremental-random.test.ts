@@ -52,7 +52,7 @@ const urql: Client = (document, [first, ...others]) => {
   return result.data;
 };
 
-/** The page around GraphiQL. Its script is served for all other paths. */
+/** Merges the payloads as the GraphiQL page does. The imported script of the page sets the global function that is called here. */
 const page = async (payloads: readonly PayloadJson[]): Promise<unknown> => {
   let data: unknown;
   const { answersOf } = globalThis as unknown as {
