@@ -1,5 +1,4 @@
 import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
-import { CancelledError } from "../errors.ts";
 import type { RequestScope } from "../callers/request-scope.ts";
 import { ownCopy } from "../util/own-copy.ts";
 import {
@@ -17,7 +16,7 @@ import {
 import {
   type FailedPath,
   recordErrors,
-  overloaded,
+  endOfScopeError,
   rejection,
   stopError,
   tooLarge,
@@ -119,7 +118,7 @@ export function createEngine(settings: EngineSettings) {
       scheduler.run(scope.caller, () => {
         const ended = scope.ended;
         try {
-          if (ended) throw ended === "disconnected" ? new CancelledError("The caller left.") : overloaded();
+          if (ended) throw endOfScopeError(ended);
           resolve(work());
         } catch (error) {
           reject(error);

@@ -10,6 +10,7 @@ import {
   type ErrorDetails,
   withoutStack,
 } from "../errors.ts";
+import type { EndReason } from "../callers/request-scope.ts";
 import { locationsOf } from "./documents/parse.ts";
 
 /**
@@ -176,6 +177,10 @@ export const stopError = (reason: unknown, extensions: GraphQLErrorExtensions = 
     : new GraphQLError("", { originalError: reason as Error, extensions });
 
 export const overloaded = (): GraphQLError => rejection(OVERLOADED, "SERVICE_OVERLOADED");
+
+/** The error of a request whose scope has ended before its work could begin. */
+export const endOfScopeError = (ended: EndReason): Error =>
+  ended === "disconnected" ? new CancelledError("The caller left.") : overloaded();
 
 export const withExtensions = (error: GraphQLError, extensions: GraphQLErrorExtensions): GraphQLError =>
   at(error, error.message, { ...error.extensions, ...extensions });

@@ -125,7 +125,7 @@ export function limitConnections(server: Server, max: number): void {
     if (entry.peers.size === 0) addresses.delete(entry.address);
   };
 
-  const closeIdle = (): void => {
+  const replaceOne = (): void => {
     let most = 0;
     let replaced: Socket | undefined;
     for (const peers of addresses.values()) {
@@ -145,7 +145,7 @@ export function limitConnections(server: Server, max: number): void {
     addresses.set(address, peers);
     socket[ENTRY] = { address, peers, link: peers.add(socket) };
     socket.once("close", () => remove(socket));
-    if (++open > max) closeIdle();
+    if (++open > max) replaceOne();
   });
   server.on("request", ({ socket }: IncomingMessage) => {
     const entry = socket[ENTRY];

@@ -2,6 +2,7 @@ import { InputError } from "../../errors.ts";
 import { isObject } from "../../rest/api/record.ts";
 import { MAX_KEY_LENGTH, MAX_TEXT_LENGTH, parseYaml } from "../../rest/api/run-config.ts";
 import type { Context } from "../core/context.ts";
+import { textOf } from "../core/cooperative-algorithms.ts";
 import { quote } from "../core/ids.ts";
 
 /*
@@ -44,7 +45,7 @@ export async function specificationOf(
   const unsupported = read?.firstUnsupported() ?? null;
   if (unsupported !== null) throw refused(`expected YAML that the server can read, got ${unsupported}`);
   // The parser has already checked the length of a string.
-  const size = read ? 0 : lengthOf(parsed);
+  const size = read ? 0 : (await textOf(parsed, context)).length;
   if (size > MAX_TEXT_LENGTH)
     throw refused(`expected at most ${MAX_TEXT_LENGTH} characters of JSON, got ${size}`);
   /** Throws `InputError` if YAML has a value that the server may parse differently: below `key`, or anywhere if `key` is null. */
@@ -54,16 +55,6 @@ export async function specificationOf(
       throw refused(`expected plain numbers and quoted strings, because ${cause}, got ${quote(scalar)}`);
   };
   return { parsed, written: text ?? parsed, requireUnambiguous };
-}
-
-/** Lengths of specifications. Many fields of an operation may have the same variable. */
-const lengths = new WeakMap<object, number>();
-
-/** The length of a specification in JSON. */
-function lengthOf(specification: object): number {
-  const length = lengths.get(specification) ?? JSON.stringify(specification).length;
-  lengths.set(specification, length);
-  return length;
 }
 
 /** The sections of a specification, by kind: it must have at least one of `oneOf`, all of `required` and none of `refused`. */

@@ -12,8 +12,7 @@ import {
 import { lexicographicSortSchema } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { type ExecutionArgs, finalizeResult } from "../../engine/engine.ts";
-import { overloaded, rejection } from "../../engine/errors.ts";
-import { CancelledError } from "../../errors.ts";
+import { endOfScopeError, rejection } from "../../engine/errors.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
 import { version } from "../../package-info.ts";
 import { isObject } from "../../rest/api/record.ts";
@@ -140,8 +139,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     try {
       // The SDK takes some milliseconds for a message, so each message has its own tick. It waits unparsed, which takes less memory.
       await dependencies.scheduler.ownTick(scope);
-      if (scope.ended)
-        throw scope.ended === "disconnected" ? new CancelledError("The caller left.") : overloaded();
+      if (scope.ended) throw endOfScopeError(scope.ended);
       const chargeMemory = (heapBytes: number) => void dependencies.memoryBudget.charge(scope, heapBytes);
       const message = parseObject(received ?? Buffer.alloc(0), chargeMemory);
       answer = await answerMessage(message, request.headers, () => openServer(execute));
