@@ -187,19 +187,15 @@ export function createGateway(options: GatewaySettings) {
       ...(hasPage(config) ? [createPage(dependencies, exampleToken ?? null)] : []),
     ],
   });
-  const announceEnd = (): void => {
-    admission.drain();
-    router.announceEnd();
-  };
   return {
     handle: router.handleRequest,
     /** A listener for `upgrade` of `node:http`. */
     upgrade: webSockets.upgrade,
-    /** Begins to drain: streams and sockets are no longer admitted, and every response closes its connection. */
-    announceEnd,
+    /** Begins to drain: every response closes its connection. */
+    announceEnd: router.announceEnd,
     /** Ends subscriptions. Resolves when no request is unanswered. */
     drain: () => {
-      announceEnd();
+      router.announceEnd();
       graphql.drain();
       webSockets.drain();
       return router.drained();

@@ -9,6 +9,7 @@ import {
   forWebSockets,
   QUIET_MS,
   refuse,
+  shortIteration,
   SOCKET_LIMITS,
 } from "./http/server.ts";
 
@@ -57,14 +58,14 @@ export async function serve(options: GatewaySettings) {
       }
     });
     setTimeout(() => connections.members().forEach(reset), DRAIN_TIMEOUT_MS).unref();
-    // Waits until no connection arrives, because closing the server would reset connections that it has not accepted yet. Node accepts one
-    // connection in each tick of the event loop.
-    let arrived = 1;
-    server.on("connection", () => arrived++);
-    for (const until = Date.now() + noticeMs; arrived > 0 && Date.now() < until;) {
-      arrived = 0;
-      await new Promise<void>((polled) => afterPoll(0, polled));
-    }
+    // Closing the server resets connections that it has not accepted yet. Node accepts one connection in each iteration of the event loop.
+    let accepted = 0;
+    server.on("connection", () => accepted++);
+    await shortIteration(() => {
+      const isQuiet = accepted === 0;
+      accepted = 0;
+      return isQuiet;
+    }, noticeMs);
     // Stops listening only: `http.Server.close` would also close connections that look idle.
     await new Promise<void>((closed) => NetServer.prototype.close.call(server, () => closed()));
     await gateway.close();

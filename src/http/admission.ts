@@ -24,9 +24,6 @@ export function createAdmission(config: Config, callers: CallerRegistry, shedLoa
   const downloads = { total: config.MAX_DOWNLOADS, perCaller: config.MAX_DOWNLOADS_PER_TOKEN };
   const half = Math.ceil(mutations / 2);
   const unverifiedMutations = { total: mutations, perCaller: half, perAddress: half, unverified: mutations };
-  let isDraining = false;
-  const whileOpen = () =>
-    isDraining ? new GatewayError("SERVICE_OVERLOADED", "The gateway shuts down; connect again.") : null;
   const limitOn = (kind: string, shares: QuotaLimits, check: AdmissionCheck = () => null) =>
     new ConcurrencyLimit(kind, callers.quota(shares), check);
   return {
@@ -35,15 +32,11 @@ export function createAdmission(config: Config, callers: CallerRegistry, shedLoa
       // limited too.
       paused >= 4 * all || shedLoad(caller) ? overloaded() : null,
     ),
-    stream: limitOn("subscriptions", streams, whileOpen),
-    socket: limitOn("WebSockets", streams, whileOpen),
+    stream: limitOn("subscriptions", streams),
+    socket: limitOn("WebSockets", streams),
     download: limitOn("downloads under way", downloads),
     // This limit applies only to mutations of unverified and anonymous callers.
     mutation: limitOn("mutations under way", unverifiedMutations),
-    /** Stops admitting streams and sockets. */
-    drain: (): void => {
-      isDraining = true;
-    },
   };
 }
 

@@ -97,13 +97,23 @@ const post = (url: string, token: string | null, query: string): Promise<string>
     (error: NodeJS.ErrnoException) => error.code ?? error.message,
   );
 
-/** Sends queries at a rate. `stop` resolves with all unexpected responses. */
-function keepAsking(url: string, perSecond: number) {
+/** Opens a WebSocket. Resolves when the connection is established or shuts down, or with the error of the handshake. */
+const shakeHands = (url: string, token: string): Promise<string> =>
+  new Promise((resolve) => {
+    const headers = { authorization: `token ${token}` };
+    const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws", {
+      headers,
+    });
+    socket.on("open", () => socket.send('{"type":"connection_init"}'));
+    socket.on("message", () => socket.close());
+    socket.on("error", ({ message }) => resolve(message));
+    socket.on("close", () => resolve(RIGHT));
+  });
+
+/** Sends requests at a rate. `stop` resolves with all unexpected responses. */
+function keepAsking(perSecond: number, ask: (token: string) => Promise<string>) {
   const asked: Promise<string>[] = [];
-  const timer = setInterval(
-    () => asked.push(post(url, tokenOf(asked.length), statusOf(42))),
-    1_000 / perSecond,
-  );
+  const timer = setInterval(() => asked.push(ask(tokenOf(asked.length))), 1_000 / perSecond);
   return async () => {
     clearInterval(timer);
     const answers = await Promise.all(asked);
@@ -153,15 +163,17 @@ function keepSocket(url: string, token: string) {
     retryAttempts: 30,
     retryWait: () => pause(200),
     on: {
-      // 1006: the upgrade was rejected. 1001: the replica shuts down.
+      // 1001: the replica shuts down. 1006: the balancer has closed the connection.
       closed: (event) => {
         const { code } = event as CloseEvent;
         if (code !== 1001 && code !== 1006 && code !== 1000) problems.push(`closed with ${code}`);
       },
     },
   });
-  const seen = { events: 0, problems, leave: () => void client.dispose() };
-  onTestFinished(seen.leave);
+  // While the client connects, `dispose` rejects if the connection fails.
+  const leave = () => void Promise.allSettled([client.dispose()]);
+  const seen = { events: 0, problems, leave };
+  onTestFinished(leave);
   client.subscribe(
     { query: RUN_UPDATED, variables: { id: experimentId(42) } },
     {
@@ -202,11 +214,14 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       ]).flat();
       await allReported(clients, []);
       const before = clients.map(({ events }) => events);
-      const stop = keepAsking(url, 40);
+      const stops = [
+        keepAsking(40, (token) => post(url, token, statusOf(42))),
+        keepAsking(40, (token) => shakeHands(url, token)),
+      ];
       expect(await replicas.roll()).toEqual([0, 0, 0, 0]);
       // Every client was connected to a replica that has ended.
       await allReported(clients, before);
-      expect(await stop()).toEqual([]);
+      for (const stop of stops) expect(await stop()).toEqual([]);
       expect([...clients, ...stalled].flatMap(({ problems }) => problems)).toEqual([]);
       // The clients leave before their gateways end with the test.
       for (const { leave } of [...clients, ...stalled]) leave();

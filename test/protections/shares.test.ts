@@ -243,10 +243,8 @@ test("sign-ins from one address use at most half of the permits", async () => {
   ]);
 });
 
-test("a draining gateway refuses new streams and WebSockets, but accepts operations", async () => {
+test("a draining gateway accepts operations", async () => {
   const fixture = await startFixture();
   fixture.drain();
-  for (const limit of ["event stream", "WebSocket"] as const)
-    expect((await ENTER[limit](fixture, { token: "ada" }, "active")).outcome).toBe(503);
   expect((await ENTER.POST(fixture, { token: "ada" }, "active")).outcome).toBe("in");
 });

@@ -310,6 +310,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
     sockets,
     PING_INTERVAL_MS,
   );
+  let isDraining = false;
 
   return {
     /** Accepts or rejects a connection. A listener for `upgrade` of `node:http`. */
@@ -328,10 +329,13 @@ export function createWebSockets(dependencies: GatewayDependencies) {
         sockets.emit("connection", client, kept);
         // `graphql-ws` would write errors of the client, such as a message that is too long, to the console.
         client.removeAllListeners("error").on("error", () => {});
+        // A rejected handshake would be an error to clients. After this close code they connect again.
+        if (isDraining) client.close(GOING_AWAY, "Going away");
       });
     },
-    /** Closes all connections without completing their subscriptions, so that clients subscribe again elsewhere. */
+    /** Closes all connections, and later ones as they open, without completing subscriptions, so that clients subscribe elsewhere. */
     drain: (): void => {
+      isDraining = true;
       for (const client of sockets.clients) client.close(GOING_AWAY, "Going away");
     },
   };
