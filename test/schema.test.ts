@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import {
   buildClientSchema,
   buildSchema,
@@ -5,6 +7,10 @@ import {
   getIntrospectionQuery,
   type GraphQLResolveInfo,
   type IntrospectionQuery,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
   Kind,
   lexicographicSortSchema,
   parse,
@@ -50,6 +56,26 @@ test("`_service` returns the committed subgraph without a token or introspection
 
 test("nothing in the schema is deprecated", () => {
   expect(printPlain(schema)).not.toContain("@deprecated");
+});
+
+test("each field, argument and enum value of the schema occurs in a test", () => {
+  const texts = readdirSync("test", { recursive: true, encoding: "utf8" })
+    .filter((path) => /^(?!generated|.*node_modules|.*package-lock).*\.(?:ts|json|graphql)$/.test(path))
+    .map((path) => readFileSync(join("test", path), "utf8"));
+  const words = new Set(texts.flatMap((text) => text.match(/\w+/g) ?? []));
+  const missing: string[] = [];
+  const check = (owner: string, { name }: { readonly name: string }): string => {
+    if (!words.has(name)) missing.push(`${owner}.${name}`);
+    return `${owner}.${name}`;
+  };
+  for (const type of Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith("__"))) {
+    if (isEnumType(type)) for (const value of type.getValues()) check(type.name, value);
+    if (isInputObjectType(type)) for (const field of Object.values(type.getFields())) check(type.name, field);
+    if (isObjectType(type) || isInterfaceType(type))
+      for (const field of Object.values(type.getFields()))
+        for (const argument of field.args) check(check(type.name, field), argument);
+  }
+  expect(missing).toEqual([]);
 });
 
 test("the list of all agent tools takes at most 36 kB", async () => {

@@ -113,3 +113,140 @@ test("returns null and logs a warning if GPUs are not objects", async () => {
   expect(await ask(`{ node(id: "n") { ${GPUS} } }`)).toEqual({ data: { node: { gpus: null } } });
   expect(logged()).toContain('"place":"gpus"');
 });
+
+test("returns the machine and the versions of a cluster", async () => {
+  const details = {
+    sequence: 1,
+    name: "n",
+    docker_version: "18.6",
+    kubelet_version: "v1.11",
+    kernel_version: "4.15",
+    os_image: "Ubuntu",
+    schedulable_state: true,
+    schedulable_taints: false,
+    is_current: true,
+  };
+  const version = {
+    major: "1",
+    minor: "11",
+    platform: "linux/amd64",
+    compiler: "gc",
+    go_version: "go1.10",
+    build_date: "2018-09-01T00:00:00Z",
+    git_version: "v1.11.3",
+    git_commit: "a4529464e4629c21224b3d52edfe0ea91b072862",
+    git_tree_state: "clean",
+  };
+  const { ask, service } = await startBefore(
+    { "cluster/": { version_api: version, nodes: [{ name: "n", sequence: 1 }] }, "nodes/1": details },
+    RELEASE_04,
+  );
+  const platform = "major minor platform compiler goVersion buildDate gitVersion gitCommit gitTreeState";
+  const machine =
+    "name dockerVersion kubeletVersion kernelVersion osImage schedulableState schedulableTaints isCurrent";
+  expect(await ask(`{ cluster { platformVersion { ${platform} } nodes { ${machine} } } }`)).toEqual({
+    data: {
+      cluster: {
+        platformVersion: {
+          major: "1",
+          minor: "11",
+          platform: "linux/amd64",
+          compiler: "gc",
+          goVersion: "go1.10",
+          buildDate: "2018-09-01T00:00:00Z",
+          gitVersion: "v1.11.3",
+          gitCommit: "a4529464e4629c21224b3d52edfe0ea91b072862",
+          gitTreeState: "clean",
+        },
+        nodes: [
+          {
+            name: "n",
+            dockerVersion: "18.6",
+            kubeletVersion: "v1.11",
+            kernelVersion: "4.15",
+            osImage: "Ubuntu",
+            schedulableState: true,
+            schedulableTaints: false,
+            isCurrent: true,
+          },
+        ],
+      },
+    },
+  });
+  expect(service.inOrder()).toEqual(["GET cluster/", "GET nodes/1"]);
+});
+
+test("returns the settings of a hyperparameter search", async () => {
+  const matrix = {
+    lr: { linspace: "0.1:1:10" },
+    momentum: { linspace: { start: 0.1, stop: 1, num: 10 } },
+    units: { values: [32, 64] },
+  };
+  const rules = [{ metric: "loss", value: 0.1, optimization: "minimize" }];
+  const hptuning = {
+    concurrency: 2,
+    early_stopping: rules,
+    matrix,
+    random_search: { n_experiments: 5 },
+    seed: 7,
+  };
+  const { ask } = await startBefore({ "ada/mnist/groups/1/": { id: 1, hptuning } }, RELEASE_04);
+  const definition =
+    "... on MatrixValues { values } ... on MatrixLinspace { start stop num } ... on MatrixOther { raw }";
+  const fields = `concurrency earlyStopping seed randomSearch { experimentCount } matrix { name definition { ${definition} } }`;
+  expect(await ask(`{ group(id: "ada.mnist.1") { hptuning { ${fields} } } }`)).toEqual({
+    data: {
+      group: {
+        hptuning: {
+          concurrency: 2,
+          earlyStopping: rules,
+          seed: 7,
+          randomSearch: { experimentCount: 5 },
+          matrix: [
+            { name: "lr", definition: { raw: { linspace: "0.1:1:10" } } },
+            { name: "momentum", definition: { start: 0.1, stop: 1, num: 10 } },
+            { name: "units", definition: { values: [32, 64] } },
+          ],
+        },
+      },
+    },
+  });
+});
+
+test.each([
+  ["PENDING", ["CREATED", "RESUMING", "BUILDING", "SCHEDULED", "UNSCHEDULABLE"]],
+  ["ACTIVE", ["STARTING", "RUNNING", "WARNING", "RETRYING", "STOPPING"]],
+  ["SUCCEEDED", ["SUCCEEDED", "DONE"]],
+  ["FAILED", ["FAILED", "UPSTREAM_FAILED"]],
+  ["STOPPED", ["STOPPED", "SKIPPED"]],
+  ["UNKNOWN", ["UNKNOWN"]],
+])("returns each status of the phase %s", async (phase, statuses) => {
+  const { ask } = await startBefore(
+    Object.fromEntries(
+      statuses.map((status, index) => [
+        `ada/mnist/experiments/${index}/`,
+        { id: index, last_status: status.toLowerCase() },
+      ]),
+    ),
+  );
+  const fields = statuses.map(
+    (_, index) => `r${index}: experiment(id: "ada.mnist.${index}") { status phase }`,
+  );
+  const rows = statuses.map((status, index) => [`r${index}`, { status, phase }]);
+  expect(await ask(`{ ${fields.join(" ")} }`)).toEqual({ data: Object.fromEntries(rows) });
+});
+
+test("returns the limits of the gateway, which its settings change", async () => {
+  const env = { MAX_ROOT_FIELDS: "7", MAX_PAGE_SIZE: "50", MAX_SCANNED_ROWS: "600" };
+  const { ask } = await startBefore({}, env);
+  const limits = {
+    maxRootFields: 7,
+    maxPageSize: 50,
+    maxScannedRows: 600,
+    maxIds: 100,
+    maxLogBytes: 1_048_576,
+  };
+  expect(await ask(`{ gateway { limits { ${Object.keys(limits).join(" ")} } } }`)).toEqual({
+    data: { gateway: { limits } },
+  });
+});
