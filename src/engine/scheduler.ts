@@ -99,12 +99,12 @@ export class Scheduler {
     reject: (error: unknown) => void,
     onStep?: (step: Yielded) => boolean,
   ): void => {
-    let steps: Iterator<Yielded, Result, undefined> | null = null;
+    let task: Iterator<Yielded, Result, undefined> | null = null;
     const advance = (): void => {
       try {
-        steps ??= open();
+        task ??= open();
         do {
-          const step = steps.next();
+          const step = task.next();
           if (step.done) return resolve(step.value);
           if (onStep?.(step.value) === false) return;
         } while (!this.isWaiting() && !shouldYield());

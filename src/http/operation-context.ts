@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { RequestScope } from "../callers/request-scope.ts";
 import type { ResponsePath } from "../engine/field-extensions.ts";
 import type { Context, GatewayDetails } from "../graphql/core/context.ts";
-import type { Steps } from "../graphql/core/steps.ts";
+import type { CooperativeTask } from "../util/cooperative-task.ts";
 import type { OperationTrace } from "../operation-trace.ts";
 import type { Server } from "../rest/api/server.ts";
 import { type OperationProgress, UNTRACKED } from "../rest/session/batch-loader.ts";
@@ -104,17 +104,21 @@ export class OperationContext implements Context {
     return result;
   }
 
-  memoized<Result>(source: object, args: readonly unknown[], steps: () => Steps<Result>): Promise<Result> {
+  memoized<Result>(
+    source: object,
+    args: readonly unknown[],
+    createTask: () => CooperativeTask<Result>,
+  ): Promise<Result> {
     const computed = this.#state.computed.get(source) ?? new Map<string, Promise<unknown>>();
     this.#state.computed.set(source, computed);
     const key = args.map(keyOf).join();
     // Safe: computations for one source with equal arguments have the same result type.
-    const result = (computed.get(key) as Promise<Result> | undefined) ?? this.runCooperatively(steps());
+    const result = (computed.get(key) as Promise<Result> | undefined) ?? this.runCooperatively(createTask());
     computed.set(key, result);
     return result;
   }
 
-  runCooperatively<Result>(steps: Steps<Result>): Promise<Result> {
+  runCooperatively<Result>(task: CooperativeTask<Result>): Promise<Result> {
     const { scope, progress = UNTRACKED } = this.#source;
     const onStep = (bytes: number | undefined): boolean => {
       if (bytes) progress.chargeMemory(bytes);
@@ -122,7 +126,7 @@ export class OperationContext implements Context {
     };
     const begin = (): Promise<Result> =>
       new Promise((resolve, reject) =>
-        this.#dependencies.scheduler.runCooperatively(scope.caller, () => steps, resolve, reject, onStep),
+        this.#dependencies.scheduler.runCooperatively(scope.caller, () => task, resolve, reject, onStep),
       );
     // Computations run one after the other, because many unfinished results take more memory than finished ones.
     const work = this.#state.work.then(begin);

@@ -95,7 +95,7 @@ test.each(jsonRows)("%s: reads every recorded response without mismatch or loss"
   expect(reader?.form).toBe("json");
   expect(lines).not.toEqual([]);
   const known = (json: unknown) => {
-    const steps = reader?.form === "json" ? reader.steps(json) : null;
+    const steps = reader?.form === "json" ? reader.parseTask(json) : null;
     let step = steps?.next();
     while (step?.done === false) step = steps?.next();
     return { ...step?.value, answer: expected(asReceived(step?.value?.answer) as never) };

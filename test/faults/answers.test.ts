@@ -144,7 +144,7 @@ test("a long page is decoded in time slices and stays complete", () => {
     results: Array.from({ length: 1_001 }, (_, id) => ({ id, name: id % 7 ? "run" : 7 })),
   };
   const { answer } = runs.experiment.optional.list;
-  const steps = answer.form === "json" ? answer.steps(body) : undefined;
+  const steps = answer.form === "json" ? answer.parseTask(body) : undefined;
   let pauses = 0;
   let step = steps?.next();
   for (; step && !step.done; step = steps?.next()) pauses++;

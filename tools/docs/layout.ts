@@ -15,7 +15,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: [],
   },
   util: {
-    contains: "general data structures and functions: clock, lists, sliding window, async iterators",
+    contains:
+      "general data structures and functions: clock, lists, sliding window, async iterators, cooperative tasks",
     imports: [],
   },
   callers: {
@@ -62,11 +63,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "graphql/types": {
     contains: "object types: the fields, lists and commands of each kind",
-    imports: ["errors.ts", "engine/field-extensions.ts", "rest/api", "rest/session", "graphql/core"],
+    imports: ["util", "errors.ts", "engine/field-extensions.ts", "rest/api", "rest/session", "graphql/core"],
   },
   "graphql/analysis": {
     contains: "values computed from runs: summaries of metrics and lists, comparisons",
-    imports: ["errors.ts", "rest/api", "graphql/core", "graphql/types"],
+    imports: ["util", "errors.ts", "rest/api", "graphql/core", "graphql/types"],
   },
   "graphql/subscriptions": {
     contains: "the fields of `Subscription` and their events",

@@ -3,7 +3,7 @@ import type { ExperimentRecord } from "../../rest/api/records.ts";
 import { arg, builder, flag, objectType, root, exposed } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { type ResultOf, makeEach } from "../core/steps.ts";
+import { type ResultOf, makeEach } from "../../util/cooperative-task.ts";
 import { referenceIn, resolveId } from "../core/ids.ts";
 import { BuildJob, Experiment, type ExperimentResource, Group } from "../core/refs.ts";
 import { type Kind, load, nullIfNotFound, requireVerification } from "../core/resource.ts";

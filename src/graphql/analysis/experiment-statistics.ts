@@ -3,7 +3,7 @@ import type { ExperimentRecord } from "../../rest/api/records.ts";
 import type { Context } from "../core/context.ts";
 import { referenceIn } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
-import { forEach, makeEach, type Steps } from "../core/steps.ts";
+import { forEach, makeEach, type CooperativeTask } from "../../util/cooperative-task.ts";
 import { byName, sorted } from "../core/cooperative-algorithms.ts";
 import { isNamedIn } from "../types/metrics.ts";
 import { finite } from "../types/series.ts";
@@ -37,7 +37,7 @@ export const columnsOf = (
 ): Promise<readonly Column[]> => context.memoized(rows, ["columns", key], () => makeColumns(rows, key));
 
 /** The time is proportional to the number of values and does not depend on the number of names. */
-function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Column[]> {
+function* makeColumns(rows: readonly Row[], key: ColumnKey): CooperativeTask<readonly Column[]> {
   const columns = new Map<string, { name: string; values: unknown[]; rows: number[] }>();
   for (const [index, row] of rows.entries())
     yield* forEach(entriesOf(row[key]), ([name, value]) => {
@@ -151,7 +151,7 @@ const valuesBy = ({ property, parameter }: BreakdownKey, row: Row): readonly unk
   property ? VALUES_OF[property](row) : [valueAt(row.declarations, parameter ?? "") ?? null];
 
 /** Whether at least one row has a value under a name. */
-export function* hasName(rows: readonly Row[], key: ColumnKey, name: string): Steps<boolean> {
+export function* hasName(rows: readonly Row[], key: ColumnKey, name: string): CooperativeTask<boolean> {
   let isFound = false;
   yield* forEach(rows, (row) => {
     isFound ||= valueAt(row[key], name) !== undefined;
@@ -249,7 +249,7 @@ export function* bestOf(
   rows: readonly Row[],
   metric: string,
   direction: "ASC" | "DESC",
-): Steps<number | null> {
+): CooperativeTask<number | null> {
   let [best, least]: [number | null, number] = [null, Number.POSITIVE_INFINITY];
   yield* forEach(rows, (row, index) => {
     const value = measured(row, metric);

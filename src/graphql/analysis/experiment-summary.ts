@@ -13,7 +13,7 @@ import {
 } from "../core/builder.ts";
 import { type WholeList, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import type { ResultOf } from "../core/steps.ts";
+import type { ResultOf } from "../../util/cooperative-task.ts";
 import { Experiment, type ExperimentResource } from "../core/refs.ts";
 import { isInRows } from "../types/scan.ts";
 import { namesArg } from "../types/metrics.ts";

@@ -1,5 +1,5 @@
 import { builder, objectType, exposed, exposedOrNull } from "../core/builder.ts";
-import { forEach, type ResultOf, makeEach } from "../core/steps.ts";
+import { forEach, type ResultOf, makeEach } from "../../util/cooperative-task.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
 import { fromColumns, type NamesArgs, namesArg } from "../types/metrics.ts";

@@ -3,7 +3,7 @@ import type { Session } from "../../rest/session/session.ts";
 import type { CallerLive } from "../../live/live.ts";
 import type { Capability } from "../../rest/api/endpoint.ts";
 import type { Server } from "../../rest/api/server.ts";
-import type { Steps } from "./steps.ts";
+import type { CooperativeTask } from "../../util/cooperative-task.ts";
 
 /** The gateway's version, capabilities and limits, which the field `gateway` exposes. */
 export interface GatewayDetails {
@@ -34,14 +34,14 @@ export interface Context extends TracedContext {
   readonly onScan: ((compared: readonly string[], rows: number) => void) | null;
   readonly at: ((path: ResponsePath) => Context) | null;
   /** Runs a long computation in time slices that callers share fairly. The promise never settles if the operation ends first. */
-  readonly runCooperatively: <Result>(steps: Steps<Result>) => Promise<Result>;
+  readonly runCooperatively: <Result>(task: CooperativeTask<Result>) => Promise<Result>;
   /** Calls `read` once per key and operation. Later calls with the same key return the same promise. */
   readonly once: <Result>(key: string, read: () => Promise<Result>) => Promise<Result>;
   /** Runs a computation once per source object and arguments. Later calls in the same operation return the same promise. */
   readonly memoized: <Result>(
     source: object,
     args: readonly unknown[],
-    steps: () => Steps<Result>,
+    createTask: () => CooperativeTask<Result>,
   ) => Promise<Result>;
 }
 

@@ -1,6 +1,6 @@
 import { isRawJSON } from "../../rest/api/record.ts";
 import type { Context } from "./context.ts";
-import { forEach, type Steps } from "./steps.ts";
+import { forEach, type CooperativeTask } from "../../util/cooperative-task.ts";
 
 /* Algorithms for many values that yield every few milliseconds. */
 
@@ -17,7 +17,7 @@ const COMPARISON_STRIDE = 1_000;
 export function* sorted<Item extends object | string>(
   items: readonly Item[],
   compare: Compare<Item>,
-): Steps<readonly Item[]> {
+): CooperativeTask<readonly Item[]> {
   let parts: (readonly Item[])[] = [];
   for (let from = 0; from < items.length; from += COMPARISON_STRIDE) {
     parts.push(items.slice(from, from + COMPARISON_STRIDE).toSorted(compare));
@@ -36,7 +36,7 @@ function* mergedOf<Item extends object | string>(
   one: readonly Item[],
   other: readonly Item[],
   compare: Compare<Item>,
-): Steps<readonly Item[]> {
+): CooperativeTask<readonly Item[]> {
   const merged: Item[] = [];
   let second = 0;
   for (const first of one) {
@@ -50,7 +50,11 @@ function* mergedOf<Item extends object | string>(
 }
 
 /** Returns the first `most` items in sorted order. */
-export function* firstOf<Item>(items: Iterable<Item>, most: number, compare: Compare<Item>): Steps<Item[]> {
+export function* firstOf<Item>(
+  items: Iterable<Item>,
+  most: number,
+  compare: Compare<Item>,
+): CooperativeTask<Item[]> {
   let first: Item[] = [];
   yield* forEach(items, (item) => {
     if (first.push(item) >= 2 * most) first = first.toSorted(compare).slice(0, most);
@@ -68,7 +72,7 @@ export const keysOf = (value: object): Iterable<PropertyKey> =>
 const sizeOf = (value: object): number => (Array.isArray(value) ? value : Object.keys(value)).length;
 
 /** Whether two JSON values are equal. The order of keys does not matter. */
-export function* isEqual(one: unknown, other: unknown, progress = { compared: 0 }): Steps<boolean> {
+export function* isEqual(one: unknown, other: unknown, progress = { compared: 0 }): CooperativeTask<boolean> {
   if (isSameScalar(one, other)) return true;
   if (typeof one !== "object" || typeof other !== "object" || !one || !other) return false;
   if (Object.getPrototypeOf(one) !== Object.getPrototypeOf(other) || sizeOf(one) !== sizeOf(other))
@@ -91,7 +95,7 @@ export const textOf = (value: unknown, context: Pick<Context, "memoized">): stri
 const isNested = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !isRawJSON?.(value);
 
-function* jsonOf(value: object): Steps<string> {
+function* jsonOf(value: object): CooperativeTask<string> {
   const isList = Array.isArray(value);
   let [json, seen] = ["", 0];
   for (const key of keysOf(value)) {

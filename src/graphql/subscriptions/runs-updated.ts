@@ -66,8 +66,8 @@ const SCAN_SLICE_MS = 3;
 /** Finds the matching rows in time slices. Does not use the scheduler, because a poll belongs to no single operation. */
 async function findIn(rows: readonly RunnableRecord[], isMatch: IsMatch): Promise<readonly number[]> {
   await yieldToEventLoop();
-  const steps = findMatching(rows, isMatch);
-  for (let [step, begun] = [steps.next(), performance.now()]; ; step = steps.next()) {
+  const task = findMatching(rows, isMatch);
+  for (let [step, begun] = [task.next(), performance.now()]; ; step = task.next()) {
     if (step.done) return step.value;
     if (performance.now() - begun < SCAN_SLICE_MS) continue;
     await yieldToEventLoop();

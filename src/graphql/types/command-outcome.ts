@@ -42,7 +42,7 @@ export function outcomeOf(result: Sent | GatewayError): typeof CommandOutcome.$i
 }
 
 /** One command of a mutation with several commands: its result or its error. */
-interface OneOfSeveral {
+interface BatchItem {
   readonly result: Sent | GatewayError;
 }
 
@@ -52,10 +52,10 @@ export const orError = <Value>(promise: Promise<Value>): Promise<Value | Gateway
     throw error;
   });
 
-const errorOf = ({ result }: OneOfSeveral) => (result instanceof GatewayError ? result : null);
+const errorOf = ({ result }: BatchItem) => (result instanceof GatewayError ? result : null);
 
 /** Defines the payload type of a mutation with several commands. `one`: the noun for the argument's items, such as `id`. */
-export const payloadOfSeveral = <Result extends OneOfSeveral>(
+export const payloadOfSeveral = <Result extends BatchItem>(
   name: string,
   description: string,
   one: string,
@@ -68,7 +68,7 @@ export const payloadOfSeveral = <Result extends OneOfSeveral>(
   }));
 
 /** The fields that report whether a command was executed and, if not, why. */
-export const resultFields = <Result extends OneOfSeveral>(
+export const resultFields = <Result extends BatchItem>(
   t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Result>,
 ) => ({
   outcome: t.field(

@@ -9,7 +9,7 @@ import type { WholeList } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { compareText, sorted } from "../core/cooperative-algorithms.ts";
 import { quote } from "../core/ids.ts";
-import { makeEach, type Steps } from "../core/steps.ts";
+import { makeEach, type CooperativeTask } from "../../util/cooperative-task.ts";
 import { isInRows } from "./scan.ts";
 import { finite } from "./series.ts";
 import { durationSeconds } from "./status.ts";
@@ -117,7 +117,7 @@ function* sort<Row extends RunnableRecord>(
   rows: readonly Row[],
   { argument, parameter, direction, valueOf }: SortKey,
   now: number,
-): Steps<readonly Row[]> {
+): CooperativeTask<readonly Row[]> {
   let isFound = rows.length === 0;
   const valued = yield* makeEach(rows, function* (row) {
     yield;

@@ -9,7 +9,7 @@ import type { ExperimentRecord } from "../../rest/api/records.ts";
 import { arg, builder, computedFromOrNull, objectType, exposed, exposedOrNull } from "../core/builder.ts";
 import { connectionOf, type PageArgs, pageArgs, readConnection, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import type { Steps } from "../core/steps.ts";
+import type { CooperativeTask } from "../../util/cooperative-task.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { byName, compareText, sorted } from "../core/cooperative-algorithms.ts";
 import { entryIds, pathOf } from "../core/ids.ts";
@@ -198,7 +198,7 @@ export async function fromColumns<Result>(
   names: readonly string[] | null | undefined,
   args: readonly unknown[],
   context: Context,
-  make: (columns: readonly SeriesColumn[]) => Steps<Result>,
+  make: (columns: readonly SeriesColumn[]) => CooperativeTask<Result>,
   x: string | null = null,
 ): Promise<Result> {
   const metrics = openMetrics(resource);

@@ -3,7 +3,7 @@ import { isPlainPath, plainPath } from "../../rest/api/endpoint.ts";
 import { GatewayError } from "../../errors.ts";
 import { arg, builder, computedFromOrNull, objectType, exposed, exposedOrNull } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
-import { forEach, type ResultOf, type Steps } from "../core/steps.ts";
+import { forEach, type ResultOf, type CooperativeTask } from "../../util/cooperative-task.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires } from "../core/ids.ts";
 import { nullIfMissing, type Resource } from "../core/resource.ts";
@@ -40,7 +40,7 @@ const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
   }),
 });
 
-function* foldersIn({ dirs, path }: Folder): Steps<readonly Entry[]> {
+function* foldersIn({ dirs, path }: Folder): CooperativeTask<readonly Entry[]> {
   const folders: Entry[] = [];
   yield* forEach(dirs ?? [], (name) => void folders.push(entryOf(name, path)));
   return yield* sorted(folders, byName);

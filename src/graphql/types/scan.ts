@@ -14,7 +14,7 @@ import { START } from "../../rest/session/list-position.ts";
 import type { List } from "../../rest/session/page-reader.ts";
 import type { PageArgs, WholeList } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import type { Steps } from "../core/steps.ts";
+import type { CooperativeTask } from "../../util/cooperative-task.ts";
 import { finite } from "./series.ts";
 
 /* Scans: the gateway reads a list and tests its rows, if the server cannot apply a filter. */
@@ -23,7 +23,7 @@ import { finite } from "./series.ts";
 export type FoldedRows = WeakMap<object, readonly string[]>;
 
 /** Tests a row. A generator, because values may be long. */
-export type IsMatch = (row: object, folded?: FoldedRows) => Steps<boolean>;
+export type IsMatch = (row: object, folded?: FoldedRows) => CooperativeTask<boolean>;
 
 /** Returns a test that passes if both tests pass. A null test always passes; null if both are null. */
 export function both(one: IsMatch | null, other: IsMatch | null): IsMatch | null {
@@ -37,7 +37,7 @@ export function* findMatching(
   rows: readonly object[],
   isMatch: IsMatch,
   folded?: FoldedRows,
-): Steps<readonly number[]> {
+): CooperativeTask<readonly number[]> {
   const found: number[] = [];
   for (const [index, row] of rows.entries()) {
     yield;

@@ -1,7 +1,7 @@
 import { roundedOf } from "../../rest/api/reader.ts";
 import { isRawJSON } from "../../rest/api/record.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
-import { forEach, makeEach, type Steps } from "../core/steps.ts";
+import { forEach, makeEach, type CooperativeTask } from "../../util/cooperative-task.ts";
 import { byName, keysOf, sorted } from "../core/cooperative-algorithms.ts";
 
 export interface Series {
@@ -38,7 +38,7 @@ const COLUMN_BYTES = 300;
 const VALUE_BYTES = 20;
 
 /** Rounds the long integers in a metric, because only parameters keep all digits. Copies only lists and objects that contain one. */
-export function* asMetric(raw: unknown): Steps<unknown> {
+export function* asMetric(raw: unknown): CooperativeTask<unknown> {
   const value = finite(raw);
   if (value !== null || typeof raw !== "object" || raw === null || isRawJSON?.(raw)) return value ?? raw;
   const rounded = new Map<PropertyKey, unknown>();
@@ -65,7 +65,7 @@ const VALUES_STRIDE = 500;
 export function* columnsOf(
   pages: readonly (readonly MetricRecord[])[],
   x: string | null,
-): Steps<readonly SeriesColumn[]> {
+): CooperativeTask<readonly SeriesColumn[]> {
   const columns = new Map<string, ReturnType<typeof emptyColumn>>();
   for (const page of pages)
     yield* forEach(page, ({ created_at: time = null, values }) => {
@@ -97,7 +97,7 @@ const emptyColumn = (name: string) => ({
   hasX: false,
 });
 
-export const seriesOf = (columns: readonly SeriesColumn[], maxPoints: number): Steps<Series[]> =>
+export const seriesOf = (columns: readonly SeriesColumn[], maxPoints: number): CooperativeTask<Series[]> =>
   makeEach(columns, function* (column) {
     const { name, values } = column;
     yield Math.min(values.length, maxPoints) * VALUE_BYTES * (column.x ? 2 : 1);

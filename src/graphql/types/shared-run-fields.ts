@@ -116,7 +116,7 @@ const RunConfig = builder.objectRef<ByName>("RunConfig").implement({
 export const runConfig = (description: string) => ({
   type: RunConfig,
   ...computed(["config"], description, ({ config }, _, _args, context) =>
-    openConfig(config, (steps) => context.runCooperatively(steps)),
+    openConfig(config, (task) => context.runCooperatively(task)),
   ),
 });
 

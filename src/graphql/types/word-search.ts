@@ -1,5 +1,5 @@
 import { InputError } from "../../errors.ts";
-import type { Steps } from "../core/steps.ts";
+import type { CooperativeTask } from "../../util/cooperative-task.ts";
 import type { FoldedRows, IsMatch } from "./scan.ts";
 
 /* Search by words. Servers have no full-text search, so the gateway searches the rows of a list. */
@@ -58,7 +58,7 @@ export function wordsTest(text: string | null | undefined, argument: string): Is
 /** Minimum total length at which the folded strings of a row are cached, in characters. Folding shorter strings again is cheaper. */
 const MIN_KEPT = 1_000;
 
-function* foldedTextsOf(row: object, folded?: FoldedRows): Steps<readonly string[]> {
+function* foldedTextsOf(row: object, folded?: FoldedRows): CooperativeTask<readonly string[]> {
   // Safe: any object has properties by name.
   const { name, description, tags } = row as Readonly<Record<string, unknown>>;
   const texts: string[] = [];

@@ -1,5 +1,5 @@
 import type { Context } from "../../graphql/core/context.ts";
-import type { Steps } from "../../graphql/core/steps.ts";
+import type { CooperativeTask } from "../../util/cooperative-task.ts";
 import type { Format } from "./formats.ts";
 import type { ExportedRun, NamedColumn } from "./run-columns.ts";
 
@@ -33,7 +33,7 @@ export function openChunks(
   let cells: string[] = [];
   let charged = 0;
 
-  function* lineOf({ run, detail, now }: ExportRow): Steps<string> {
+  function* lineOf({ run, detail, now }: ExportRow): CooperativeTask<string> {
     const isSameRun = hasDetails && last?.run === run && last.now === now;
     if (!isSameRun) [last, cells] = [{ run, now }, []];
     let written = 0;
@@ -50,7 +50,7 @@ export function openChunks(
     return format.lineOf(cells);
   }
 
-  function* nextChunk(): Steps<string> {
+  function* nextChunk(): CooperativeTask<string> {
     const kept = hasDetails ? cells.reduce((length, cell) => length + cell.length, 0) : 0;
     yield kept - charged;
     charged = kept;
@@ -66,7 +66,11 @@ export function openChunks(
   return () => context.runCooperatively(nextChunk());
 }
 
-function* cellOf(column: NamedColumn, { run, detail, now }: ExportRow, format: Format): Steps<string> {
+function* cellOf(
+  column: NamedColumn,
+  { run, detail, now }: ExportRow,
+  format: Format,
+): CooperativeTask<string> {
   const json = column.jsonOf ? yield* column.jsonOf(run) : null;
   const formatted =
     json === null

@@ -1,4 +1,4 @@
-import type { Steps } from "../../graphql/core/steps.ts";
+import type { CooperativeTask } from "../../util/cooperative-task.ts";
 import type { Extension } from "../../graphql/types/export-urls.ts";
 
 /** A value of a table: null if there is none; a list or an object as JSON. */
@@ -17,7 +17,7 @@ const CSV_NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
  * Formats a cell by RFC 4180. A string that a spreadsheet would execute is preceded by an apostrophe, unless it is a number. Null becomes
  * an empty cell, and an empty string becomes two quotation marks.
  */
-function csvCell(cell: Cell): string | Steps<string> {
+function csvCell(cell: Cell): string | CooperativeTask<string> {
   if (cell === null || cell === undefined) return "";
   if (typeof cell === "number" || typeof cell === "boolean") return `${cell}`;
   const text = typeof cell === "string" ? cell : JSON.stringify(cell);
@@ -47,7 +47,7 @@ const SEPARATOR = /[;\t\r\n]/g;
  * Formats a long string in steps. A step ends before a separator, because a formula may begin after it. Charges twice the length of the
  * string.
  */
-function* longCell(text: string): Steps<string> {
+function* longCell(text: string): CooperativeTask<string> {
   yield 2 * text.length;
   const isQuoted = QUOTED.test(text);
   let cell = signBefore(text);
@@ -75,9 +75,9 @@ export interface Format {
   /** The beginning of a file, from the names of its columns. */
   readonly head: (columns: readonly string[]) => string;
   /** Formats a cell of the named column; a long cell in steps. */
-  readonly cellOf: (cell: Cell, column: string) => string | Steps<string>;
+  readonly cellOf: (cell: Cell, column: string) => string | CooperativeTask<string>;
   /** Formats a cell that is given as JSON. */
-  readonly jsonOf: (json: string, column: string) => string | Steps<string>;
+  readonly jsonOf: (json: string, column: string) => string | CooperativeTask<string>;
   /** Formats a row, with its cells in the order of the columns. */
   readonly lineOf: (cells: readonly string[]) => string;
 }

@@ -1,6 +1,6 @@
 import { InputError } from "../../errors.ts";
 import type { Context } from "../../graphql/core/context.ts";
-import { forEach, type Steps } from "../../graphql/core/steps.ts";
+import { forEach, type CooperativeTask } from "../../util/cooperative-task.ts";
 import { idOf, quote } from "../../graphql/core/ids.ts";
 import type { Experiment } from "../../graphql/core/refs.ts";
 import { isLoaded, load } from "../../graphql/core/resource.ts";
@@ -22,7 +22,7 @@ interface Column<Detail = unknown> {
   readonly keys: readonly (keyof ExperimentRecord)[];
   cellOf(run: ExportedRun, detail: Detail, now: number): Cell;
   /** Writes the cell as JSON, in steps because it may be as long as the record; null if the cell is empty. */
-  readonly jsonOf?: (run: ExportedRun) => Steps<string | null>;
+  readonly jsonOf?: (run: ExportedRun) => CooperativeTask<string | null>;
 }
 
 export type NamedColumn<Detail = unknown> = Column<Detail> & {
@@ -113,7 +113,9 @@ const MOST_CHARACTERS = 16_384;
 const COLUMN_NAME_BYTES = 64;
 
 /** The sorted column names for the parameters and metrics of some runs: all names, or the most frequent ones. */
-function* namesIn(runs: readonly ExportedRun[]): Steps<{ names: readonly string[]; areAll: boolean }> {
+function* namesIn(
+  runs: readonly ExportedRun[],
+): CooperativeTask<{ names: readonly string[]; areAll: boolean }> {
   const names: string[] = [];
   let areAll = true;
   for (const [prefix, { key }] of Object.entries(NAMED)) {
@@ -141,7 +143,10 @@ function* namesIn(runs: readonly ExportedRun[]): Steps<{ names: readonly string[
  * The columns if the caller names none: the fixed columns whose keys the first rows have, and the parameters and metrics of these rows. If
  * the list has more rows or more names, a last column `others` contains the other parameters and metrics of a run as one JSON object.
  */
-export function* columnsIn(first: readonly ExportedRun[], isWhole: boolean): Steps<readonly NamedColumn[]> {
+export function* columnsIn(
+  first: readonly ExportedRun[],
+  isWhole: boolean,
+): CooperativeTask<readonly NamedColumn[]> {
   const fixed = Object.entries(FIXED_COLUMNS).flatMap(([name, { keys }]) =>
     first.every(({ loaded }) => keys.every((key) => key in loaded)) ? [name] : [],
   );
@@ -155,7 +160,7 @@ export function* columnsIn(first: readonly ExportedRun[], isWhole: boolean): Ste
   ];
 }
 
-function* othersOf({ loaded }: ExportedRun, known: ReadonlySet<string>): Steps<string | null> {
+function* othersOf({ loaded }: ExportedRun, known: ReadonlySet<string>): CooperativeTask<string | null> {
   const others = new Map<string, string>();
   let bytes = 0;
   for (const [prefix, { key, cellOf }] of Object.entries(NAMED))

@@ -22,7 +22,7 @@ export type Reader<Answer> = JsonReader<Answer> | { readonly form: "text" | "byt
 interface JsonReader<out Answer> {
   readonly form: "json";
   /** Reads a response in steps of about a millisecond. */
-  readonly steps: (body: unknown) => Iterator<undefined, Reading<Answer>>;
+  readonly parseTask: (body: unknown) => Iterator<undefined, Reading<Answer>>;
 }
 
 export type AnswerOf<Each> = Each extends JsonReader<infer Answer> ? Answer : never;
@@ -35,7 +35,7 @@ export const Bytes: Reader<undefined> = { form: "bytes" };
 
 export const json = <Answer>(read: RecordDecoder<Answer>): Reader<Answer> => ({
   form: "json",
-  steps: (body) => {
+  parseTask: (body) => {
     const value = decode(read, body);
     return { next: () => ({ done: true, value }) };
   },
@@ -53,7 +53,7 @@ export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys
   const mayBeNull = typeof check !== "function" || check(null);
   return {
     form: "json",
-    *steps(body) {
+    *parseTask(body) {
       const { answer, mismatches } = decode(read, body);
       const list: unknown = answer[key];
       const items = Array.isArray(list) ? yield* readEach(readItem, list, mismatches, key) : list;

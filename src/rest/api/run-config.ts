@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import type * as Yaml from "yaml";
 import { GatewayError } from "../../errors.ts";
+import type { CooperativeTask } from "../../util/cooperative-task.ts";
 import { MAX_NESTING } from "./json-scan.ts";
 import { isDeeper } from "./parse-json.ts";
 import { type ByName, type Check, isObject, rawJSON, textOrObject } from "./record.ts";
@@ -10,9 +11,6 @@ const require = createRequire(import.meta.url);
 
 /** Loads the YAML library on first use. Few gateways need it, because most servers send objects and most profiles are built in. */
 export const yaml = () => require("yaml") as typeof Yaml;
-
-/** A computation in steps. A step may yield the memory that it uses, in the unit of the gateway's memory budget. */
-type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
 /** A configuration that was received as a string. It is parsed on first use. */
 class WrittenConfig {
@@ -24,7 +22,7 @@ class WrittenConfig {
   }
 
   /** Parses the string in steps. Throws `GatewayError` if it is too long, or not an object in JSON or YAML. */
-  *open(): Steps<ByName> {
+  *open(): CooperativeTask<ByName> {
     this.#parsed ??= yield* parse(this.content);
     if (typeof this.#parsed !== "string") return this.#parsed;
     throw new GatewayError("UPSTREAM_BAD_RESPONSE", `config: expected ${this.#parsed}.`);
@@ -50,7 +48,7 @@ export const receivedConfig = (config: RunConfig | null | undefined) =>
 
 export function openConfig(
   config: RunConfig | null | undefined,
-  runCooperatively: (steps: Steps<ByName>) => Promise<ByName>,
+  runCooperatively: (task: CooperativeTask<ByName>) => Promise<ByName>,
 ): ByName | null | Promise<ByName> {
   if (!config) return null;
   return config instanceof WrittenConfig ? runCooperatively(config.open()) : config;
@@ -60,7 +58,7 @@ export function openConfig(
 export const MAX_TEXT_LENGTH = 16_384;
 
 /** Parses the string. If it is invalid, returns a description of the expected format. */
-function* parse(content: string): Steps<ByName | string> {
+function* parse(content: string): CooperativeTask<ByName | string> {
   if (content.length > MAX_TEXT_LENGTH)
     return `at most ${MAX_TEXT_LENGTH} characters of YAML from the service, got ${content.length}`;
   try {
@@ -195,7 +193,9 @@ const YAML_OPTIONS = {
 } as const;
 
 /** Parses YAML, in steps. Throws if the string is invalid, contains several documents, or expands too far by aliases. */
-function* rootOf(content: string): Steps<{ readonly root: unknown; readonly tabAt: number | null }> {
+function* rootOf(
+  content: string,
+): CooperativeTask<{ readonly root: unknown; readonly tabAt: number | null }> {
   const { Composer } = yaml();
   const { tokens, tabAt } = yield* tokensOf(content);
   const [document, ...others] = new Composer(YAML_OPTIONS).compose(tokens, true, content.length);
@@ -303,7 +303,7 @@ const MARKERS = new Set(["\u0002", "\u0018", "\u001f"]);
  */
 function* tokensOf(
   content: string,
-): Steps<{ readonly tokens: readonly Yaml.CST.Token[]; readonly tabAt: number | null }> {
+): CooperativeTask<{ readonly tokens: readonly Yaml.CST.Token[]; readonly tabAt: number | null }> {
   const { CST, Lexer, Parser } = yaml();
   const parser = new Parser();
   const tokens: Yaml.CST.Token[] = [];

@@ -24,7 +24,7 @@ export interface ReadSettings {
   /** Parses responses in time slices, because a long one would block the event loop. */
   readonly runCooperatively: (
     caller: Caller,
-    open: () => Steps,
+    open: () => ParseTask,
     resolve: (reading: Reading<unknown>) => void,
     reject: (error: unknown) => void,
   ) => void;
@@ -41,17 +41,17 @@ export function readResponse(
     for (const path of mismatches) settings.onMismatch(call.request.endpoint.path, path);
     resolve(answer);
   };
-  const open = () => stepsOf(call, response, settings);
+  const open = () => parseTaskOf(call, response, settings);
   settings.runCooperatively(call.requester.scope.caller, open, onRead, reject);
 }
 
-type Steps = Iterator<undefined, Reading<unknown>, undefined>;
+type ParseTask = Iterator<undefined, Reading<unknown>, undefined>;
 
-function stepsOf(
+function parseTaskOf(
   call: UpstreamCall,
   response: WholeResponse,
   { requestFormat, onMismatch }: ReadSettings,
-): Steps {
+): ParseTask {
   const { status, body } = response;
   if (status >= 300) throw mapErrorResponse(call, response, body, requestFormat.secrets);
   const { path, answer: reader } = call.request.endpoint;
@@ -63,7 +63,7 @@ function stepsOf(
   const scan = scanJson(body);
   chargeParsedValue(call, scan, body);
   if (scan.isTooDeep) onMismatch(path, TOO_DEEP);
-  return reader.steps(parse(body, scan));
+  return reader.parseTask(parse(body, scan));
 }
 
 const NO_BODY = { answer: undefined, mismatches: [] };

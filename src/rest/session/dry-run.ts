@@ -32,9 +32,9 @@ export function createDryRunClient(open: SessionClient["open"], profile: Profile
   const readRecord = <Answer>({ request }: UpstreamCall<Answer>) => {
     const { answer: reader } = request.endpoint;
     if (reader.form !== "json") return undefined as Answer;
-    const steps = reader.steps(bodyOf(request, profile));
+    const task = reader.parseTask(bodyOf(request, profile));
     for (;;) {
-      const { done, value } = steps.next();
+      const { done, value } = task.next();
       if (done) return (value as Reading<Answer>).answer;
     }
   };

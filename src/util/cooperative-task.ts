@@ -2,7 +2,7 @@
  * A long computation that yields after each step, so that other tasks can run. It may yield the memory that the step has allocated for the
  * result, in charged bytes (`memory-budget.ts`).
  */
-export type Steps<Result> = Generator<number | undefined, Result, undefined>;
+export type CooperativeTask<Result> = Generator<number | undefined, Result, undefined>;
 
 /** `forEach` yields after this number of items, or after this number of charged bytes. */
 const ITEM_STRIDE = 500;
@@ -15,7 +15,7 @@ const BYTES_PER_SLICE = 20_000;
 export function* forEach<Item>(
   items: Iterable<Item>,
   work: (item: Item, index: number) => number | undefined | void,
-): Steps<void> {
+): CooperativeTask<void> {
   let [seen, bytes] = [0, 0];
   for (const item of items) {
     bytes += work(item, seen) ?? 0;
@@ -29,8 +29,8 @@ export function* forEach<Item>(
 /** Computes a result for each item. Omits null results. */
 export function* makeEach<Item, Result>(
   items: Iterable<Item>,
-  make: (item: Item) => Steps<Result | null>,
-): Steps<Result[]> {
+  make: (item: Item) => CooperativeTask<Result | null>,
+): CooperativeTask<Result[]> {
   const all: Result[] = [];
   for (const item of items) {
     const result = yield* make(item);
@@ -39,6 +39,6 @@ export function* makeEach<Item, Result>(
   return all;
 }
 
-export type ResultOf<Make> = Make extends (...args: never) => Steps<readonly (infer Result)[]>
+export type ResultOf<Make> = Make extends (...args: never) => CooperativeTask<readonly (infer Result)[]>
   ? Result
   : never;
