@@ -9,9 +9,9 @@ import {
   forWebSockets,
   QUIET_MS,
   refuse,
-  shortIteration,
   SOCKET_LIMITS,
 } from "./http/server.ts";
+import { shortIteration } from "./util/event-loop.ts";
 
 /*
  * The shutdown first refuses new connections, so that a load balancer sends their requests elsewhere, even a POST. A request on a
@@ -61,11 +61,11 @@ export async function serve(options: GatewaySettings) {
     // Closing the server resets connections that it has not accepted yet. Node accepts one connection in each iteration of the event loop.
     let accepted = 0;
     server.on("connection", () => accepted++);
-    await shortIteration(() => {
+    await shortIteration(noticeMs, () => {
       const isQuiet = accepted === 0;
       accepted = 0;
       return isQuiet;
-    }, noticeMs);
+    });
     // Stops listening only: `http.Server.close` would also close connections that look idle.
     await new Promise<void>((closed) => NetServer.prototype.close.call(server, () => closed()));
     await gateway.close();

@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { shortIteration } from "../util/event-loop.ts";
 import { reset, responsesOn, unanswered } from "./connections.ts";
 import { hasTooManyHeaders, MAX_HEADERS, normalizeTarget } from "./request-target.ts";
 
@@ -152,25 +153,6 @@ export const QUIET_MS = 1_000;
  */
 export const afterPoll = (ms: number, callback: () => void): void =>
   void setTimeout(async () => {
-    await shortIteration();
+    await shortIteration(QUIET_MS);
     callback();
   }, ms).unref();
-
-/** Maximum duration of an iteration of the event loop in which hardly any bytes or connections arrive, in milliseconds. */
-const SHORT_ITERATION_MS = 1;
-
-const polled = () => new Promise((resolve) => setImmediate(resolve));
-
-/**
- * Waits for the end of an iteration of the event loop that was short, and in which `isQuiet` returns true. At the end of a long iteration,
- * more may have arrived since the sockets were read. Waits at most `maxMs` milliseconds.
- */
-export async function shortIteration(isQuiet = () => true, maxMs = QUIET_MS): Promise<void> {
-  // The first call resolves without a poll when it follows an event of a socket or a signal in the same iteration.
-  await polled();
-  for (const until = performance.now() + maxMs; performance.now() < until;) {
-    const began = performance.now();
-    await polled();
-    if (isQuiet() && performance.now() - began < SHORT_ITERATION_MS) return;
-  }
-}

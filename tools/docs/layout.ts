@@ -160,7 +160,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "serve.ts": {
     contains: "listens for connections and drains them on shutdown",
-    imports: ["errors.ts", "http", "gateway.ts"],
+    imports: ["util", "errors.ts", "http", "gateway.ts"],
   },
   "cli-output.ts": {
     contains: "output of the command: schema, invalid settings, demo credentials",
