@@ -111,6 +111,27 @@ test.each([
   }
 });
 
+const OBJECTS = `[${"{},".repeat(100_000)}1]`;
+
+test.each([
+  [
+    "in short chunks",
+    "UPSTREAM_BAD_RESPONSE",
+    `Transfer-Encoding: chunked\r\n\r\n${"1\r\n \r\n".repeat(12_000)}`,
+  ],
+  [
+    "beyond the memory limit",
+    "REQUEST_LIMIT_EXCEEDED",
+    `Content-Length: ${OBJECTS.length}\r\n\r\n${OBJECTS}`,
+  ],
+])("a command with an answer %s has an unknown outcome", async (_, code, answer) => {
+  const service = await startRaw(({ write }) => write(`HTTP/1.1 201 Created\r\n${answer}`));
+  const gateway = await startGateway({ upstream: service, env: { MAX_UPSTREAM_BYTES: "1000000" } });
+  const copy = `mutation { copyExperiment(id: "ada.mnist.3") { experiment { internalId } } }`;
+  const { errors = [] } = await askFor(gateway, copy);
+  expect(errors.map(({ extensions }) => extensions)).toMatchObject([{ code, outcome: "unknown" }]);
+});
+
 test("a log read fails with UPSTREAM_BAD_RESPONSE on an unrequested protocol switch", async () => {
   const service = await startRaw(({ write }) =>
     write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"),

@@ -74,7 +74,8 @@ export function mapTransportError(
       upstream: { method: endpoint.method, route: endpoint.path, ...(isUnread && status && { status }) },
       ...(mayHaveBeenDone ? { outcome: "unknown" } : {}),
     },
-    isUnread ? undefined : cause,
+    // A `GatewayError` as the cause would replace this error wherever errors of one failure are merged.
+    cause instanceof GatewayError ? undefined : cause,
   );
 }
 
