@@ -1,8 +1,9 @@
 import type { Socket } from "node:net";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { cases } from "../support/cases.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { ASK_STATUS, askFor, RUNNING_RECORD } from "../support/one-read.ts";
 import { startRaw } from "./framing.ts";
 import PARTS from "./wire-parts.json" with { type: "json" };
@@ -111,6 +112,20 @@ test.each([
   }
 });
 
+const hints = (count: number) => "103 Early Hints\r\n\r\nHTTP/1.1 ".repeat(count - 1) + "103 Early Hints";
+
+test.each([
+  [20, "ok"],
+  [21, "UPSTREAM_BAD_RESPONSE unknown"],
+])("after %i informational responses, the result of a command is %s", async (count, outcome) => {
+  const service = await startRaw(({ write }) => write(`HTTP/1.1 ${hints(count)}\r\n\r\n${FINAL}`));
+  for (const query of COMMANDS) {
+    const { errors = [] } = await askFor(await startGateway({ upstream: service }), query);
+    const reported = errors.map(({ extensions }) => `${extensions["code"]} ${extensions["outcome"]}`);
+    expect([query, reported.join() || "ok"]).toEqual([query, outcome]);
+  }
+});
+
 const OBJECTS = `[${"{},".repeat(100_000)}1]`;
 
 test.each([
@@ -131,6 +146,19 @@ test.each([
   const { errors = [] } = await askFor(gateway, copy);
   expect(errors.map(({ extensions }) => extensions)).toMatchObject([{ code, outcome: "unknown" }]);
 });
+
+test.each([ASK_STATUS, `{ experiment(id: "ada.mnist.42") { logs { text } } }`])(
+  "endless informational responses end the read %s",
+  async (query) => {
+    const service = await startRaw(({ socket, write }) => {
+      const timer = setInterval(() => write(`HTTP/1.1 ${hints(10)}\r\n\r\n`), 5);
+      socket.once("close", () => clearInterval(timer));
+    });
+    const { errors = [] } = await askFor(await startGateway({ upstream: service }), query);
+    expect(errors.map(({ extensions }) => extensions["code"])).toEqual(["UPSTREAM_BAD_RESPONSE"]);
+    await vi.waitUntil(() => service.busy() === 0, LONG_TIMEOUT);
+  },
+);
 
 test("a log read fails with UPSTREAM_BAD_RESPONSE on an unrequested protocol switch", async () => {
   const service = await startRaw(({ write }) =>

@@ -6,8 +6,10 @@ import { decoderOf, decodeStream, UnsupportedResponseError } from "./body.ts";
 import type { Lifetime } from "./upstream-call.ts";
 import {
   headOf,
+  MAX_INFORMATIONAL,
   type StreamedResponse,
   TimeoutError,
+  TOO_MANY_INFORMATIONAL,
   TransportError,
   type TransportSettings,
   type WireRequest,
@@ -55,6 +57,10 @@ export function openResponse(
       timer = failAfter(headersTimeoutMs);
     });
     request.on("error", fail);
+    let informational = 0;
+    request.on("information", () => {
+      if (++informational > MAX_INFORMATIONAL) fail(TOO_MANY_INFORMATIONAL);
+    });
     request.once("close", () => lifetime.offEnd(onLifetimeEnd));
     request.once("upgrade", (_response, socket) => {
       // Without a listener, an error of the upgraded socket would end the process.

@@ -139,6 +139,7 @@ class ResponseHandler {
   readonly #onEnd = (): void => this.#fail(new TimeoutError());
   #timer: NodeJS.Timeout;
   #isSettled = false;
+  #informational = 0;
   /** Aborts the request; null until the request is sent. */
   #abort: (() => void) | null = null;
   #head: ResponseHead | null = null;
@@ -159,7 +160,10 @@ class ResponseHandler {
 
   onHeaders(status: number, rawHeaders: readonly Buffer[]): boolean {
     // Informational responses (1xx) precede the final one.
-    if (status < 200) return true;
+    if (status < 200) {
+      if (++this.#informational > MAX_INFORMATIONAL) this.#fail(TOO_MANY_INFORMATIONAL);
+      return true;
+    }
     this.#head = headOf(status, rawHeaders);
     if (status < 300 && this.#maxBytes !== null)
       this.#body = new BoundedBuffer(this.#maxBytes, this.#consumer);
@@ -232,6 +236,14 @@ class ResponseHandler {
 }
 
 const SHORT_CHUNKS = new GatewayError("UPSTREAM_BAD_RESPONSE", `The service's answer is ${IN_SHORT_CHUNKS}.`);
+
+/** A service could send informational responses (1xx) without an end. Go's client accepts five, curl any number. */
+export const MAX_INFORMATIONAL = 20;
+
+export const TOO_MANY_INFORMATIONAL = new GatewayError(
+  "UPSTREAM_BAD_RESPONSE",
+  `The service sent more than ${MAX_INFORMATIONAL} informational responses before its answer.`,
+);
 
 /** How long an ignored body may occupy its connection, in milliseconds. */
 const IGNORED_BODY_MS = 1_000;
