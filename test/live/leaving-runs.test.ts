@@ -75,6 +75,28 @@ const reported = (
 const queryOf = (text: string) => `query=${encodeURIComponent(text)}`;
 const LIST_RUNNING = `GET ada/mnist/experiments?${queryOf("status:running")}`;
 
+test("a run takes no memory once every subscriber knows that it has left", async () => {
+  const description = "x".repeat(50_000);
+  const runs = experiments(1).map((run) => ({ ...run, description }));
+  const limits = { MAX_UPSTREAM_BYTES: "250000" };
+  const { next, advance, settle, ask } = await watchRuns(runs, RUNNING, { ...RELEASE_04, ...limits });
+  expect(await next()).toMatchObject({ reason: "APPEARED" });
+  for (const run of runs) run.last_status = "succeeded";
+  const left = next();
+  advance(1_000);
+  expect(await left).toMatchObject({ reason: "LEFT" });
+  next().catch(() => {});
+  for (let seconds = 0; seconds < 6; seconds++) {
+    await settle();
+    advance(1_000);
+  }
+  await settle();
+  // This record and the one of the event exceed the limit together.
+  for (const run of runs) run.description = "x".repeat(170_000);
+  const { errors = [] } = await ask(`{ experiment(id: "ada.mnist.1") { description } }`);
+  expect(errors).toEqual([]);
+});
+
 test("a filter that needs a scan takes one request per poll", async () => {
   const runs = experiments(3).map((run) => ({
     ...run,

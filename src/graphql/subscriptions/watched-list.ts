@@ -157,6 +157,7 @@ const endsPoll = (error: unknown): boolean =>
 const isSame = (before: ListState, now: ListState): boolean =>
   now.rows.size === before.rows.size &&
   now.leaving.size === before.leaving.size &&
+  now.left.size === before.left.size &&
   [...now.rows].every(([id, row]) => before.rows.get(id) === row) &&
   [...now.leaving].every(([id, row]) => before.leaving.get(id) === row) &&
   [...now.left].every(([id, last]) => before.left.get(id) === last);
