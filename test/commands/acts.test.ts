@@ -33,6 +33,7 @@ describe("commands without a documented response accept and ignore", () => {
     ["nothing, with 204", { status: 204, text: "" }],
     ["a record, with 201", { status: 201, json: { id: 900, unique_name: "bob.secret.900" } }],
     ["a page without a body", html(200, "")],
+    ["text without a type", { text: "Done.", headers: { "content-type": "" } }],
     ["an invalid body labelled gzip", { text: "Sorry", headers: { "content-encoding": "gzip" } }],
   ] satisfies [string, FakeResponse][])("%s", async (_, reported) => {
     const { ask, logged, service } = await startBefore(() => reported);
@@ -47,8 +48,8 @@ describe("commands without a documented response accept and ignore", () => {
   });
 });
 
-test.each(["text/html", "Text/HTML; charset=utf-8"])(
-  "a command answered with %s has an unknown outcome",
+test.each(["text/html", "Text/HTML; charset=utf-8", ""])(
+  "a command answered with a page of type %j has an unknown outcome",
   async (type) => {
     const { ask, service } = await startBefore(() => ({ ...html(200), headers: { "content-type": type } }));
     for (const command of silentCommands) {

@@ -10,6 +10,7 @@ import { mapErrorResponse } from "./error-mapping.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 import type { RequestFormat } from "./request.ts";
 import {
+  hasNoType,
   isHtml,
   MAX_ERROR_BYTES,
   type StreamedResponse,
@@ -56,7 +57,7 @@ function parseTaskOf(
   if (status >= 300) throw mapErrorResponse(call, response, body, requestFormat.secrets);
   const { path, answer: reader } = call.request.endpoint;
   // An HTML response to a command is a sign-in page in front of the upstream service, which has received nothing.
-  if (call.request.endpoint.method !== "GET" && isHtml(response) && body.length > 0)
+  if (call.request.endpoint.method !== "GET" && isHtmlPage(response))
     throw new GatewayError("UPSTREAM_BAD_RESPONSE", "The service answered with an HTML page.");
   // The body is ignored, because the service's document describes none.
   if (reader.form !== "json") return { next: () => ({ done: true, value: NO_BODY }) };
@@ -65,6 +66,15 @@ function parseTaskOf(
   if (scan.isTooDeep) onMismatch(path, TOO_DEEP);
   return reader.parseTask(parse(body, scan));
 }
+
+function isHtmlPage(response: WholeResponse): boolean {
+  const { body } = response;
+  if (hasNoType(response)) return body.toString("utf8", 0, MAX_SPACE).trimStart().startsWith("<");
+  return isHtml(response) && body.length > 0;
+}
+
+/** Maximum bytes before the first tag of a page. */
+const MAX_SPACE = 1_000;
 
 const NO_BODY = { answer: undefined, mismatches: [] };
 

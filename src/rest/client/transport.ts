@@ -130,11 +130,14 @@ type Done = (
 export const isHtml = ({ contentType }: ResponseHead): boolean =>
   contentType?.toLowerCase().startsWith("text/html") ?? false;
 
+/** Whether only the body of a response tells if it is HTML. */
+export const hasNoType = ({ contentType }: ResponseHead): boolean => !contentType?.trim();
+
 /** Collects a response. Settles exactly once, although undici may call several of its methods at the end. */
 class ResponseHandler {
   readonly #consumer: Consumer;
   readonly #done: Done;
-  /** Maximum bytes of the body after decompression. If null, only the bodies of errors and HTML pages are read. */
+  /** Maximum bytes of the body after decompression. If null, only the bodies of errors and possible HTML pages are read. */
   readonly #maxBytes: number | null;
   readonly #onEnd = (): void => this.#fail(new TimeoutError());
   #timer: NodeJS.Timeout;
@@ -144,6 +147,8 @@ class ResponseHandler {
   #abort: (() => void) | null = null;
   #head: ResponseHead | null = null;
   #body: BoundedBuffer | null = null;
+  /** Whether the first bytes of a body tell if it is HTML, and nothing else of it is needed. */
+  #isFirstChunkEnough = false;
 
   constructor(consumer: Consumer, done: Done, maxBytes: number | null, timeoutMs: number) {
     this.#consumer = consumer;
@@ -167,18 +172,25 @@ class ResponseHandler {
     this.#head = headOf(status, rawHeaders);
     if (status < 300 && this.#maxBytes !== null)
       this.#body = new BoundedBuffer(this.#maxBytes, this.#consumer);
-    else if (status >= 300 || isHtml(this.#head))
+    else if (status >= 300 || isHtml(this.#head) || hasNoType(this.#head)) {
       this.#body = new BoundedBuffer(MAX_ERROR_BYTES, this.#consumer);
-    else {
-      this.#succeed({ body: EMPTY, ...this.#head });
-      // The ignored body is still received, so that the connection can be reused.
-      this.#body = new BoundedBuffer(MAX_ERROR_BYTES, this.#consumer);
-      this.#timer = setTimeout(() => this.#abort?.(), IGNORED_BODY_MS);
-    }
+      this.#isFirstChunkEnough = status < 300 && hasNoType(this.#head);
+    } else this.#succeedWith(this.#head, EMPTY);
     return true;
   }
 
+  /** Succeeds before the body has ended. The rest is still received, so that the connection can be reused. */
+  #succeedWith(head: ResponseHead, body: Buffer): void {
+    this.#succeed({ body, ...head });
+    this.#body = new BoundedBuffer(MAX_ERROR_BYTES, this.#consumer);
+    this.#timer = setTimeout(() => this.#abort?.(), IGNORED_BODY_MS);
+  }
+
   onData(chunk: Buffer): boolean {
+    if (this.#head && this.#isFirstChunkEnough) {
+      this.#isFirstChunkEnough = false;
+      this.#succeedWith(this.#head, chunk);
+    }
     try {
       this.#body?.add(chunk);
       if (this.#body?.isInShortChunks()) throw SHORT_CHUNKS;
