@@ -83,6 +83,17 @@ describe("retries of reads", () => {
     expect(more).toBeLessThanOrEqual(23);
   });
 
+  test("of one caller leave retries to others", async () => {
+    const { service, one } = await startBreakable(env);
+    const [failing, other] = [{ token: "failing" }, { token: "other" }];
+    for (const options of [failing, other]) expect(await one(1, options)).toBe("ok");
+    service.fail(/experiments\/7\//, reset);
+    for (let round = 0; round < 6; round++) expect(await one(7, failing)).toBe("UPSTREAM_UNAVAILABLE");
+    expect(service.calls()).toHaveLength(2 + 6 + 10);
+    service.fail(/experiments\/8\//, reset, (call) => call === 1);
+    expect(await one(8, other)).toBe("ok");
+  });
+
   test("gain no budget from requests that were not sent", async () => {
     const { service, many, one, pass } = await startBreakable(env);
     service.fail(/./, reset);

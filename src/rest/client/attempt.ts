@@ -63,7 +63,7 @@ export async function attempt<Result>(
   const stats: ResponseStats = { status: null, bytes: 0 };
   request.traceEntry?.add({ kind: "sent", method: endpoint.method, path: endpoint.path });
   let error: Error | null = null;
-  settings.retries.recordAttempt();
+  settings.retries.recordAttempt(scope.caller);
   scope.upstreamRequests++;
   try {
     const wire = {

@@ -63,7 +63,8 @@ export async function sendAdmitted<Result>(
     } catch (error) {
       failure = error;
       // Reads of subscriptions are not retried, because subscriptions poll again in any case.
-      pauseMs = isRead && !requester.isBackground ? retries.pauseAfter(error, attempts, lifetime) : null;
+      const mayRetry = isRead && !requester.isBackground;
+      pauseMs = mayRetry ? retries.pauseAfter(error, attempts, lifetime, requester.scope.caller) : null;
       if (pauseMs === null) {
         requester.isThrottled ||= error instanceof GatewayError && error.details.upstream?.status === 429;
         if (!isRead && isGatewayError(error, "UPSTREAM_TIMEOUT")) requester.timeouts++;
