@@ -128,6 +128,19 @@ describe("a download", () => {
     expect((await take({}, `${RUN}/logs`)).status).toBe(504);
   });
 
+  test("fails when the body of an error does not end in time", async () => {
+    const env = { UPSTREAM_TIMEOUT_MS: "500" };
+    const { take } = await startDownloads(
+      () => (response) => {
+        response.writeHead(503).write("x");
+        const timer = setInterval(() => response.write("x"), 50);
+        response.once("close", () => clearInterval(timer));
+      },
+      env,
+    );
+    expect((await take({}, `${RUN}/outputs`)).status).toBe(503);
+  });
+
   test.each(Object.entries(LOG_NAMES))("of %s has its own file name", async (id, disposition) => {
     const { take } = await startDownloads(() => ({ text: "one\n" }));
     const { body, headers } = await take({}, `${globalId(id)}/logs`);

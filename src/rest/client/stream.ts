@@ -24,7 +24,8 @@ export function openResponse(
   { method, path, headers }: WireRequest,
   lifetime: Lifetime,
 ): Promise<StreamedResponse> {
-  const { upstreamUrl, connect, connectTimeoutMs, headersTimeoutMs, idleTimeoutMs } = settings;
+  const { upstreamUrl, connect, connectTimeoutMs, headersTimeoutMs, idleTimeoutMs, responseTimeoutMs } =
+    settings;
   const isSecure = upstreamUrl.protocol === "https:";
   return new Promise((resolve, reject) => {
     let wasSent = false;
@@ -80,6 +81,7 @@ export function openResponse(
       const head = headOf(status, response.rawHeaders);
       const decoder = decoderOf(head.encoding);
       if (status < 200 || decoder === undefined) return fail(new UnsupportedResponseError());
+      if (status >= 300) endAfter(response, responseTimeoutMs);
       resolve({
         ...head,
         stream: decodeStream(response, decoder),
@@ -99,6 +101,12 @@ const BODY_HEADERS = new Set(["content-length", "content-range", "accept-ranges"
 
 /** Headers with which an application leaves the sending of a file to nginx, Apache or lighttpd. The web server removes these headers. */
 const OFFLOAD_HEADERS = ["x-accel-redirect", "x-sendfile"];
+
+/** Destroys a response that does not end in time. Only the bodies of errors must: a download may take hours. */
+function endAfter(response: IncomingMessage, ms: number): void {
+  const timer = setTimeout(() => response.destroy(new TimeoutError()), ms);
+  response.once("close", () => clearTimeout(timer));
+}
 
 /** Destroys a response if the service sends nothing for too long. If data is buffered, the service is not silent: the reader is slow. */
 function endWhenSilent(response: IncomingMessage, idleTimeoutMs: number): void {
