@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { pathIn, startFake } from "../support/fake.ts";
 import { RELEASE_04, startGateway } from "../support/gateway.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
+import { subscribe } from "../support/subscriber.ts";
 import { longestShareOf, timesOf } from "../support/ticks.ts";
 
 /* The work for a record is linear in its bytes: no nested loops over two parts of it. */
@@ -219,6 +220,21 @@ describe("divides the work into time slices for", () => {
     await get("");
     // The clock is read after each of its rows for parameters and for metrics.
     expect(looks() - before).toBeGreaterThan(before + 2 * runs.length);
+  });
+
+  test("a subscription to a run with many parameters", async () => {
+    const text = JSON.stringify(row(1, { last_status: "running", declarations: named(100_000) }));
+    const service = await startFake(() => ({ text, headers: { "content-type": "application/json" } }));
+    const env = { ...RELEASE_04, UPSTREAM_RATE_LIMIT: "100000/60", LIVE_REQUESTS_PER_MINUTE: "50000" };
+    const { url } = await startGateway({ upstream: service, env });
+    const query = `subscription { runUpdated(id: "ada.mnist.experiments.1") { reason } }`;
+    const readOnce = async () => {
+      const watcher = await subscribe(url, { query });
+      expect(await watcher.next()).toMatchObject({ data: expect.anything() });
+      watcher.leave();
+    };
+    await readOnce();
+    expect(await longestShareOf(readOnce)).toBeLessThan(0.7);
   });
 
   test("thousands of reads that a rate limit cannot allow in time", async () => {

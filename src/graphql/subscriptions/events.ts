@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { estimateHeapBytes } from "../../callers/memory-budget.ts";
 import type { StateSource } from "../../live/state-poll.ts";
 import { runs } from "../../rest/api/kinds.ts";
@@ -13,6 +12,8 @@ import { keyOf } from "../core/ids.ts";
 import { Run } from "../core/refs.ts";
 import { isFinished, type RunStatus, RunStatusEnum } from "../types/status.ts";
 import type { Context, StreamContext } from "../core/context.ts";
+import { areEqual } from "../../util/equality.ts";
+import { yieldToEventLoop } from "../../util/event-loop.ts";
 import { ownCopy } from "../../util/own-copy.ts";
 
 /** The keys that events need. Every list of runs has them, so one list request can replace the reads of many runs. */
@@ -37,7 +38,12 @@ export function runSource<R extends TrackedRecord>(
     key: `run ${keyOf(run)}`,
     batchKey: covering && `${kind.name} ${covering}`,
     endpoint,
-    read: async (session, before) => latestOf(before, await readRun(run, session)),
+    read: async (session, before) => {
+      const now = await readRun(run, session);
+      // Comparing and measuring a long record takes about as long as parsing it, which has just taken its tick.
+      await yieldToEventLoop();
+      return latestOf(before, now);
+    },
     isFinal: isFinished,
     bytesOf: estimateHeapBytes,
   };
@@ -47,7 +53,7 @@ export function runSource<R extends TrackedRecord>(
 export function latestOf<Record extends object>(before: Record | null | undefined, now: Record): Record {
   if (!before || before === now) return now;
   for (const key in now)
-    if (KNOWN_KEYS.has(key) && key in before && !isDeepStrictEqual(before[key], now[key])) return now;
+    if (KNOWN_KEYS.has(key) && key in before && !areEqual(before[key], now[key])) return now;
   return before;
 }
 

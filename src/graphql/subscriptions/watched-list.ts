@@ -1,10 +1,10 @@
-import { setImmediate } from "node:timers/promises";
 import { isTransient, GatewayError } from "../../errors.ts";
 import { estimateHeapBytes } from "../../callers/memory-budget.ts";
 import { millisecondsOf } from "../../rest/api/record.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pagination.ts";
 import { type RunStatus, statusOf } from "../types/status.ts";
+import { yieldToEventLoop } from "../../util/event-loop.ts";
 import { latestOf, type Update, updateOf, type UpdateReason } from "./events.ts";
 
 /* The state of a polled list of runs, including the runs that have left it, and the events that follow from a state for one subscriber. */
@@ -59,8 +59,8 @@ export interface Watched {
  */
 const MAX_LEFT_ROWS = 500;
 
-/** Number of rows that are compared in one tick. */
-const ROW_STRIDE = 100;
+/** Time in milliseconds after which comparing rows yields to the event loop. */
+const COMPARE_SLICE_MS = 3;
 
 /** Estimated memory of a state, in bytes. */
 export function bytesOfList({ rows, leaving, left }: ListState): number {
@@ -89,8 +89,12 @@ async function listedAfter(
 ): Promise<ListState> {
   const version = (before?.version ?? 0) + 1;
   const rows = new Map<string, Row>();
-  for (const [index, item] of page.items.entries()) {
-    if (index % ROW_STRIDE === ROW_STRIDE - 1) await setImmediate();
+  let sliceEnd = Number.NEGATIVE_INFINITY;
+  for (const item of page.items) {
+    if (performance.now() >= sliceEnd) {
+      await yieldToEventLoop();
+      sliceEnd = performance.now() + COMPARE_SLICE_MS;
+    }
     const id = `${item.id}`;
     const last = before?.rows.get(id) ?? before?.leaving.get(id);
     const record = latestOf<Known>(last?.record, item);
