@@ -35,8 +35,6 @@ type What =
       readonly error: string | null;
       readonly bytes: number;
     }
-  /** A reference at a response path needed no request. */
-  | { readonly kind: "free"; readonly path: ResponsePath }
   /** Rows were compared by the gateway, because the upstream service cannot filter by these arguments. */
   | {
       readonly kind: "scan";
@@ -45,16 +43,49 @@ type What =
       readonly rows: number;
     };
 
+/** Memory of an event, and of a reference without a request, in the unit of the memory budget. */
+const EVENT_BYTES = 110;
+const FREE_BYTES = 20;
+/** Number of charged bytes after which the memory of the trace is charged again. */
+const BYTES_PER_CHARGE = 16_384;
+
 /** The trace of one operation, for `extensions` of its result. */
 export class OperationTrace {
+  /** Whether the result reports all of its requests. Otherwise it only reports stale responses. */
+  readonly isExplained: boolean;
   /** `traceEntry` is null for events without a read; `at` is by `performance.now()`. */
   readonly events: { readonly traceEntry: TraceEntry | null; readonly at: number; readonly what: What }[] =
     [];
+  /** References that needed no request: the keys of their response paths, by the path above. A result may have a hundred thousand. */
+  readonly free = new Map<ResponsePath, Set<string | number>>();
+  /** Charges the memory of the trace to the operation; absent until the operation is executed. */
+  chargeMemory: ((bytes: number) => void) | null = null;
+  #uncharged = 0;
   /** The response path whose resolver is running. */
   current: { readonly path: ResponsePath; readonly isAhead: boolean } | null = null;
 
+  constructor(isExplained: boolean) {
+    this.isExplained = isExplained;
+  }
+
   add(traceEntry: TraceEntry | null, what: What): void {
     this.events.push({ traceEntry, at: performance.now(), what });
+    this.#count(EVENT_BYTES);
+  }
+
+  addFree({ parent, at }: ResponsePath): void {
+    if (!parent) return;
+    const keys = this.free.get(parent);
+    if (keys) keys.add(at);
+    else this.free.set(parent, new Set([at]));
+    this.#count(keys ? FREE_BYTES : EVENT_BYTES);
+  }
+
+  #count(bytes: number): void {
+    this.#uncharged += bytes;
+    if (this.#uncharged < BYTES_PER_CHARGE) return;
+    this.chargeMemory?.(this.#uncharged);
+    this.#uncharged = 0;
   }
 
   /** Whether the operation has sent a request, or would have in a dry run. */

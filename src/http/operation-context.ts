@@ -71,7 +71,7 @@ export class OperationContext implements Context {
     this.gateway = dependencies.details;
     this.server = dependencies.shared.server;
     this.lookAhead = dependencies.lookAhead;
-    this.onFree = operationTrace && path && (() => operationTrace.add(null, { kind: "free", path }));
+    this.onFree = operationTrace?.isExplained && path ? () => operationTrace.addFree(path) : null;
     this.onScan =
       operationTrace &&
       path &&

@@ -28,7 +28,7 @@ export function openOperation(
   const isDryRun = wantsDryRun(dependencies, request);
   const isExplained = isDryRun || (dependencies.isExplainable && headers["x-rungraph-explain"] === "1");
   const mayBeStale = dependencies.shared.reads.settings.staleMs > 0;
-  const operationTrace = isExplained || mayBeStale ? new OperationTrace() : null;
+  const operationTrace = isExplained || mayBeStale ? new OperationTrace(isExplained) : null;
   return {
     scope,
     details,
@@ -40,9 +40,10 @@ export function openOperation(
         if (scope.caller.verification !== "verified") dependencies.admission.mutation.acquire(scope);
         scope.forbidPreemption();
       }
+      if (operationTrace) operationTrace.chargeMemory = (bytes) => progress.chargeMemory(bytes);
       return new OperationContext(dependencies, { request, scope, progress, isDryRun, operationTrace });
     },
-    extensions: operationTrace && explainer(operationTrace, scope.began, isExplained),
+    extensions: operationTrace && explainer(operationTrace, scope.began),
     run: span.run,
     end: (status) => {
       dependencies.telemetry.operation({ scope, span, headers }, details, status);

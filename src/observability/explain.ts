@@ -6,12 +6,19 @@ class PathCost {
   /** Null at the root. */
   readonly parent: PathCost | null;
   readonly at: string | number;
-  readonly below = new Map<string | number, PathCost>();
-  readonly loads: Load[] = [];
+  /** Absent until needed, because a result may have a hundred thousand paths. */
+  #below: Map<string | number, PathCost> | null = null;
+  loads: Load[] | null = null;
 
   constructor(parent: PathCost | null, at: string | number) {
     this.parent = parent;
     this.at = at;
+  }
+
+  find(at: string | number): PathCost {
+    const found = this.#below?.get(at) ?? new PathCost(this, at);
+    (this.#below ??= new Map()).set(at, found);
+    return found;
   }
 
   keys(): (string | number)[] {
@@ -33,17 +40,11 @@ class Load {
   waitsSince = 0;
   waitedFor: WaitReason | null = null;
   sentAt = 0;
-  ownStaleMs: number | null = null;
   served: Served = "request";
   isSettled = false;
 
   get round(): number {
     return this.list?.round ?? this.ownRound;
-  }
-
-  /** The age of the stale response that was served, in milliseconds; null without a stale response. */
-  get staleMs(): number | null {
-    return this.ownStaleMs ?? this.list?.staleMs ?? null;
   }
 }
 
@@ -76,11 +77,10 @@ const shownOf = (
 
 type Shown = ReturnType<typeof shownOf>;
 
-function replay({ events }: OperationTrace, began: number) {
+function replay({ events, free }: OperationTrace, began: number) {
   const root = new PathCost(null, "");
   const loads = new Map<TraceEntry | null, Load>();
   const attempts: { readonly load: Load; readonly shown: Shown }[] = [];
-  const free = new Set<PathCost>();
   const scans = new Map<PathCost, { readonly compared: readonly string[]; readonly rows: number }>();
   /** The root field that sent the last command, and the number of rounds before that field. */
   let mutation: { readonly top: PathCost | null; readonly rounds: number } = { top: null, rounds: 0 };
@@ -93,25 +93,18 @@ function replay({ events }: OperationTrace, began: number) {
 
   const costOf = ({ parent, at }: ResponsePath): PathCost => {
     if (!parent) return root;
-    const above = costOf(parent);
-    const path = above.below.get(at) ?? new PathCost(above, at);
-    above.below.set(at, path);
-    return path;
+    return costOf(parent).find(at);
   };
 
   /** The round of a new load at a path: one after the latest settled load at the path or at a path above it. */
   const roundOf = (path: PathCost): number => {
     let before = mutation.rounds;
     for (let above: PathCost | null = path; above; above = above.parent)
-      for (const { isSettled, round } of above.loads) if (isSettled) before = Math.max(before, round);
+      for (const { isSettled, round } of above.loads ?? []) if (isSettled) before = Math.max(before, round);
     return before + 1;
   };
 
   for (const { traceEntry, at, what } of events) {
-    if (what.kind === "free") {
-      free.add(costOf(what.path));
-      continue;
-    }
     if (what.kind === "scan") {
       const path = costOf(what.path);
       const { compared, rows } = scans.get(path) ?? { compared: [], rows: 0 };
@@ -130,7 +123,7 @@ function replay({ events }: OperationTrace, began: number) {
     } else if (what.kind === "load") {
       const path = costOf(what.path);
       if (load.round === 0) load.ownRound = roundOf(path);
-      if (!what.isAhead && !load.paths.has(path)) path.loads.push(load);
+      if (!what.isAhead && !load.paths.has(path)) (path.loads ??= []).push(load);
       (what.isAhead ? load.ahead : load.paths).add(path);
     } else if (what.kind === "served") {
       const list = what.list && loadOf(what.list);
@@ -140,10 +133,8 @@ function replay({ events }: OperationTrace, began: number) {
       load.list = list;
       list?.members.push(load);
       if (list?.attempts.length === 0) list.ownRound = Math.max(list.ownRound, load.ownRound);
-    } else if (what.kind === "stale") {
-      load.served = "stale";
-      load.ownStaleMs = what.ageMs;
-    } else if (what.kind === "wait") load.waitsSince = at;
+    } else if (what.kind === "stale") load.served = "stale";
+    else if (what.kind === "wait") load.waitsSince = at;
     else if (what.kind === "admitted") load.waitedFor = what.waitedFor;
     else if (what.kind === "sent") {
       // The load may have joined a request of another operation. If that operation has ended, the request is sent for this one.
@@ -160,7 +151,22 @@ function replay({ events }: OperationTrace, began: number) {
       load.isSettled ||= last?.method !== "GET";
     } else load.isSettled = true;
   }
-  return { loads: [...loads.values()], attempts, free, scans };
+  return { loads: [...loads.values()], attempts, free: linksIn(free, costOf), scans };
+}
+
+/** The number of references without a request, and the first ones. */
+function linksIn(free: OperationTrace["free"], costOf: (path: ResponsePath) => PathCost) {
+  const first = new Set<PathCost>();
+  let links = 0;
+  for (const [parent, keys] of free) {
+    links += keys.size;
+    for (const at of keys) {
+      if (first.size === MAX_NAMED) break;
+      first.add(costOf({ parent, at }));
+    }
+  }
+  const { fields } = firstOf(first);
+  return { links, fields, moreFields: links - fields.length };
 }
 
 const roundsOf = (attempts: readonly { readonly shown: Shown }[]): number =>
@@ -170,17 +176,18 @@ const roundsOf = (attempts: readonly { readonly shown: Shown }[]): number =>
  * Returns a function that reports how a result was obtained: `extensions.explain` if the caller requested it, and `extensions.stale` if a
  * stale response was used. The function returns null if there is nothing to report. `began` is by `performance.now()`.
  */
-export function explainer(operationTrace: OperationTrace, began: number, isRequested: boolean) {
+export function explainer(operationTrace: OperationTrace, began: number) {
   /** Number of requests before the initial result. */
   let atOnce: number | null = null;
-  return () => {
-    const hasStale = operationTrace.events.some(({ what }) => what.kind === "stale");
-    if (!isRequested && !hasStale) return null;
+  const explainedNow = () => {
     const replayed = replay(operationTrace, began);
-    atOnce ??= replayed.attempts.length;
-    const stale = stalePaths(replayed.loads);
+    return explained(replayed, began, (atOnce ??= replayed.attempts.length));
+  };
+  return () => {
+    const stale = stalePaths(operationTrace);
+    if (!operationTrace.isExplained && stale.length === 0) return null;
     return {
-      ...(isRequested && { explain: explained(replayed, began, atOnce) }),
+      ...(operationTrace.isExplained && { explain: explainedNow() }),
       ...(stale.length > 0 && { stale }),
     };
   };
@@ -211,7 +218,7 @@ function explained(
     requests,
     reads,
     // References that cost no request, because the selected fields are part of the reference itself.
-    free: { links: free.size, ...firstOf(free) },
+    free,
     // The rows that the gateway itself compared, with the arguments by which the upstream service could not filter.
     ...(scans.size > 0 && {
       scans: [...scans].map(([path, scan]) => ({ ...firstOf(new Set([path])), ...scan })),
@@ -260,21 +267,54 @@ function firstOf(paths: ReadonlySet<PathCost>) {
 const MAX_STALE = 500;
 const MAX_CHARACTERS = 100_000;
 
-/** The paths with a stale response, each with the age of the response. */
-function stalePaths(loads: readonly Load[]): readonly object[] {
-  const ages = new Map<PathCost, number>();
-  for (const { paths, staleMs } of loads) {
-    if (staleMs === null) continue;
-    // Several loads may serve one path, because several fields of an object load its record.
-    for (const path of paths) ages.set(path, Math.max(ages.get(path) ?? 0, Math.ceil(staleMs / 1000)));
-  }
-  const reported: object[] = [];
+/** A path with a stale response, as it is reported. */
+interface StalePath {
+  readonly path: readonly (string | number)[];
+  ageSeconds: number;
+}
+
+/**
+ * The paths with a stale response, each with the age of the response. The trace is not replayed, because all operations are traced where
+ * stale responses are allowed, and a trace may have a hundred thousand paths.
+ */
+function stalePaths({ events }: OperationTrace): readonly StalePath[] {
+  const ages = new Map<TraceEntry | null, number>();
+  const lists = new Map<TraceEntry | null, TraceEntry | null>();
+  for (const { traceEntry, what } of events)
+    if (what.kind === "stale") ages.set(traceEntry, what.ageMs);
+    else if (what.kind === "open") lists.delete(traceEntry);
+    else if (what.kind === "served") lists.set(traceEntry, what.list);
+  if (ages.size === 0) return [];
+  const byName = new Map<string, StalePath>();
+  /** The reported paths, by the path above and by their last key. */
+  const known = new Map<ResponsePath | null, Map<string | number, StalePath>>();
   let characters = 0;
-  for (const [path, ageSeconds] of ages) {
-    const keys = path.keys();
-    characters += JSON.stringify(keys).length;
-    if (reported.length === MAX_STALE || (reported.length > 0 && characters > MAX_CHARACTERS)) break;
-    reported.push({ path: keys, ageSeconds });
+  for (const { traceEntry, what } of events) {
+    if (what.kind !== "load" || what.isAhead) continue;
+    const ageMs = ages.get(traceEntry) ?? ages.get(lists.get(traceEntry) ?? null);
+    if (ageMs === undefined) continue;
+    // Several loads may serve one path, because several fields of an object load its record.
+    const ageSeconds = Math.ceil(ageMs / 1000);
+    const { parent, at } = what.path;
+    const before = known.get(parent)?.get(at);
+    if (before) before.ageSeconds = Math.max(before.ageSeconds, ageSeconds);
+    else if (byName.size < MAX_STALE && (byName.size === 0 || characters <= MAX_CHARACTERS)) {
+      const path = keysOf(what.path);
+      const name = JSON.stringify(path);
+      const reported = byName.get(name) ?? { path, ageSeconds };
+      reported.ageSeconds = Math.max(reported.ageSeconds, ageSeconds);
+      if (!byName.has(name)) characters += name.length;
+      // The last path may be the one that is too long.
+      if (byName.size > 0 && characters > MAX_CHARACTERS) continue;
+      byName.set(name, reported);
+      known.set(parent, (known.get(parent) ?? new Map<string | number, StalePath>()).set(at, reported));
+    }
   }
-  return reported;
+  return [...byName.values()];
+}
+
+function keysOf(path: ResponsePath): (string | number)[] {
+  const keys: (string | number)[] = [];
+  for (let each = path; each.parent; each = each.parent) keys.unshift(each.at);
+  return keys;
 }

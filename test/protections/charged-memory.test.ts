@@ -17,7 +17,7 @@ const named = (count: number) =>
 
 const times = (count: number, part: string) => Array.from({ length: count }, () => part).join(" ");
 
-async function start(maxBytes = "100000") {
+async function start(maxBytes = "100000", given: Record<string, string> = {}) {
   const rowOf = (id: number) => ({ id, name: "run", original: "ada.mnist.1000" });
   const rows = Array.from({ length: 100 }, (_, index) => rowOf(index));
   const service = await startFake(({ path }) => {
@@ -29,7 +29,7 @@ async function start(maxBytes = "100000") {
     if (path.includes("/experiments?")) return { json: { count: 100, next: null, results: rows } };
     return { json: { count: 0, next: null, results: [], id: 42, name: "run" } };
   });
-  const env = { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_UPSTREAM_BYTES: maxBytes, MCP: "read" };
+  const env = { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_UPSTREAM_BYTES: maxBytes, MCP: "read", ...given };
   return { service, ...(await startGateway({ upstream: service, env })) };
 }
 
@@ -55,6 +55,18 @@ describe("MAX_UPSTREAM_BYTES also covers memory that an operation allocates for"
     const query = `{ project(id: "ada.mnist") { experiments(first: 20) { nodes { original { name ${children} } } } } }`;
     expect(firstCodeOf(await ask(query))).toBe("REQUEST_LIMIT_EXCEEDED");
     expect(service.calls()).toEqual(["GET ada/mnist/experiments?limit=20"]);
+  });
+
+  test.each([
+    ["is explained", { EXPLAIN: "on" }],
+    ["may be stale", { STALE_MAX_AGE_MS: "60000" }],
+  ])("the trace of a result that %s", async (_, env) => {
+    const links = Array.from({ length: 30 }, (_each, index) => `a${index}: original { isBookmarked }`);
+    const query = `{ project(id: "ada.mnist") { experiments(first: 100) { nodes { ${links.join(" ")} } } } }`;
+    const explained = { headers: { "x-rungraph-explain": "1" } };
+    expect(firstCodeOf(await (await start("900000")).ask(query, {}, explained))).toBe("ok");
+    const { ask } = await start("900000", env);
+    expect(firstCodeOf(await ask(query, {}, explained))).toBe("REQUEST_LIMIT_EXCEEDED");
   });
 
   test("incremental payloads", async () => {
