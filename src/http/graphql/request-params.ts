@@ -35,7 +35,8 @@ export function parseParams(
   chargeMemory: ChargeHeap,
 ): object {
   if (body) return parseObject(body, chargeMemory);
-  if (method === "GET") return parseQueryString(url.split("?")[1] ?? "", chargeMemory);
+  // A query string may itself contain question marks.
+  if (method === "GET") return parseQueryString(url.replace(/^[^?]*\??/, ""), chargeMemory);
   const http = { status: 405, headers: { Allow: "GET, POST" } };
   throw rejection("Expected GET or POST, got another method.", "BAD_REQUEST", http);
 }
