@@ -86,7 +86,8 @@ test("with HALT, only the first error of later payloads is returned", async () =
   const payloads = await askIncrementally(url, { query, onError: "HALT" }, { authorization: "token t0ken" });
   const { data, errors, failed } = merge(payloads);
   expect({ data, failed }).toEqual({ data: { there: { status: "RUNNING" } }, failed: [[], []] });
-  expect(new Set(errors.map(({ path }) => path?.join()))).toEqual(new Set(["missing"]));
+  const codes = errors.map(({ path, extensions }) => `${path?.join()}: ${String(extensions?.["code"])}`);
+  expect(new Set(codes)).toEqual(new Set(["missing: NOT_FOUND"]));
 });
 
 test("applies onError to each subscription event", async () => {

@@ -1,4 +1,4 @@
-import type { GraphQLError } from "graphql";
+import { GraphQLError } from "graphql";
 import { CancelledError } from "../../errors.ts";
 import { stopError } from "../errors.ts";
 import type { Meter } from "../meter.ts";
@@ -80,7 +80,8 @@ export function openQueue(meter: Meter) {
   };
 
   const stop = (reason: unknown): void => {
-    const error = stopError(reason);
+    // The error of a field keeps its cause, from which callers' code and message are taken.
+    const error = reason instanceof GraphQLError ? reason : stopError(reason);
     for (const part of open) deliver({ part, data: null, errors: [error], pending: [], isLast: true });
   };
 
