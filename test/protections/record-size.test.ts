@@ -187,6 +187,10 @@ describe("divides the work into time slices for", () => {
         `compareExperiments(ids: ["ada.mnist.1", "ada.mnist.2"], onlyDifferences: false) { parameters { differs } }`,
       ),
     ],
+    "a long list that all runs share": [
+      rows(...upTo(200).map(() => ({ declarations: { p: listsOf(3_000) } }))),
+      summaryOf("parameters(onlyDifferences: false) { distinctCount }"),
+    ],
     "a row that is searched for many words": [
       rows({ name: `${"a".repeat(19_000)} ${many(60, "a").join(" ")}`, description: "ab".repeat(10_000) }),
       ofList(`(filter: { words: "${many(50, "a").join(" ")}" }) { totalCount }`),

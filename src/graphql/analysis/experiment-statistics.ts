@@ -68,6 +68,9 @@ export function* statusesOf(rows: readonly Row[]) {
   return [...counts].map(([status, count]) => ({ status, count })).toSorted(mostFrequentFirst);
 }
 
+/** Number of characters of JSON after which the computation yields. */
+const CHARACTERS_PER_SLICE = 20_000;
+
 export const parametersIn = (
   columns: readonly Column[],
   { runs, onlyDifferences }: { readonly runs: number; readonly onlyDifferences: boolean },
@@ -76,15 +79,23 @@ export const parametersIn = (
     yield STATISTIC_BYTES;
     const counts = new Map<string, { readonly value: unknown; count: number }>();
     const numbers = new Moments();
-    yield* forEach(values, (value) => {
+    let [written, bytes] = [0, 0];
+    for (const value of values) {
       const number = finite(value);
       if (number !== null) numbers.add(number);
       const key = JSON.stringify(value);
       const known = counts.get(key) ?? { value, count: 0 };
-      if (known.count++ > 0) return 0;
-      counts.set(key, known);
-      return STATISTIC_BYTES + key.length;
-    });
+      if (known.count++ === 0) {
+        counts.set(key, known);
+        bytes += STATISTIC_BYTES + key.length;
+      }
+      // Equal values take no memory, but writing them takes time.
+      written += STATISTIC_BYTES + key.length;
+      if (written < CHARACTERS_PER_SLICE) continue;
+      yield bytes;
+      [written, bytes] = [0, 0];
+    }
+    yield bytes;
     if (onlyDifferences && counts.size === 1 && values.length === runs) return null;
     const different = [...counts.values()].toSorted(mostFrequentFirst);
     return { name, count: values.length, values: different, ...rangeOf(numbers) };
@@ -158,9 +169,6 @@ export function* hasName(rows: readonly Row[], key: ColumnKey, name: string): Co
   });
   return isFound;
 }
-
-/** Number of characters of JSON after which the computation yields. */
-const CHARACTERS_PER_SLICE = 20_000;
 
 /** Groups rows by the combination of their values for some keys. Returns the largest group first. */
 export function* breakdownOf(rows: readonly Row[], by: readonly BreakdownKey[]) {
