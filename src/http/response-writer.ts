@@ -150,7 +150,8 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
       // Cancels the source of the body.
       await chunks.return?.();
     }
-    response.end();
+    // A response that is ended after its client has left would look complete to `writableFinished`.
+    if (!isClosed(response)) response.end();
   };
 
   return { send, stream, openResponseAccount, ...sendBuffers };

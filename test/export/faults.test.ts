@@ -142,3 +142,12 @@ test("an export returns 404 without requests if the service lacks the list", asy
   ]);
   expect(calls()).toEqual([]);
 });
+
+test("an export is reported as cancelled when its caller leaves while it is written", async () => {
+  const rows = Array.from({ length: 28 }, (_, day) => row(day + 1, { description: "x".repeat(250_000) }));
+  const { url, logged } = await startExports(rows);
+  const { socket, write } = await openRaw(url);
+  socket.once("data", () => socket.destroy());
+  await write(`GET /export/${PROJECT}/runs.csv HTTP/1.1\r\nhost: a\r\nauthorization: token t0ken\r\n\r\n`);
+  await expect.poll(logged).toContain('"what":"runs","code":"REQUEST_CANCELLED"');
+});
