@@ -47,7 +47,7 @@ type What =
 const EVENT_BYTES = 110;
 const FREE_BYTES = 20;
 /** Number of charged bytes after which the memory of the trace is charged again. */
-const BYTES_PER_CHARGE = 16_384;
+const TRACE_BYTES_PER_CHARGE = 16_384;
 
 /** The trace of one operation, for `extensions` of its result. */
 export class OperationTrace {
@@ -83,7 +83,7 @@ export class OperationTrace {
 
   #count(bytes: number): void {
     this.#uncharged += bytes;
-    if (this.#uncharged < BYTES_PER_CHARGE) return;
+    if (this.#uncharged < TRACE_BYTES_PER_CHARGE) return;
     this.chargeMemory?.(this.#uncharged);
     this.#uncharged = 0;
   }

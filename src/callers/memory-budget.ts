@@ -114,7 +114,7 @@ export class MemoryReservation {
     if (bytes <= maxBytes && !exceedsShare) return;
     throw new GatewayError(
       "REQUEST_LIMIT_EXCEEDED",
-      `This caller's operations need more than ${maxBytes} bytes of memory at a time; ask for less at once.`,
+      `This caller's operations need more than ${maxBytes} bytes of memory at a time; request less at once.`,
     );
   }
 }

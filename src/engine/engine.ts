@@ -319,8 +319,7 @@ export function finalizeResult<Result extends ExecutionResult>(
   return { ...whole, errors: result.errors.map((error) => withExtensions(error, { requestId })) };
 }
 
-const ONLY_SUBSCRIPTIONS =
-  "Expected a subscription, got an operation with a single result: it is sent by POST.";
+const ONLY_SUBSCRIPTIONS = "Expected a subscription, got an operation with a single result; send it by POST.";
 
 const NO_STREAM =
   "Expected a subscription by `accept: text/event-stream` or a WebSocket, got a request for a single result.";

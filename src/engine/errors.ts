@@ -91,7 +91,7 @@ function withoutValue(whole: string): string {
 }
 
 const FORWARD =
-  "Lists go forward: for the last items, turn the `direction` of `order` where a list has it; a log has `tailLines`.";
+  "Lists can only be read forward. For the last items, reverse the `direction` of `order` if the list has one; logs have `tailLines`.";
 
 /** The error of a document as callers see it. It has the given code and the status of that code, unless the error has its own. */
 export const documentError = (error: GraphQLError, code: ErrorCode): GraphQLError =>

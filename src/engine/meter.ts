@@ -100,7 +100,7 @@ export class Meter {
 
   /** Stops the operation if it is still computing `COMPUTING_MS` after its deadline, when no more reads are possible. */
   #stopComputing(): void {
-    if (this.isWaiting()) this.stop(tooLarge("Expected a result that is computed in time, got more."));
+    if (this.isWaiting()) this.stop(tooLarge("Expected a result that can be computed before the deadline."));
   }
 
   /** Counts fields and bytes. Returns false when the operation is stopped. */

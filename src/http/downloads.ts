@@ -141,7 +141,7 @@ export function createDownloads(dependencies: GatewayDependencies) {
     const { stream, status, bodyHeaders } = await client.stream({ endpoint, path, range }, scope);
     if (status === 416) {
       const { "content-range": length } = bodyHeaders;
-      throw rejection("Range: expected bytes that the file has, got others", "BAD_USER_INPUT", {
+      throw rejection("Range: expected bytes within the file, got others", "BAD_USER_INPUT", {
         status: 416,
         headers: length ? { "content-range": length } : {},
       });

@@ -9,7 +9,7 @@ const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 const NOT_JSON = rejection("Expected a body of application/json.", "BAD_REQUEST", { status: 415 });
 const ENCODED_BODY = rejection("Expected a body without Content-Encoding.", "BAD_REQUEST", { status: 415 });
 const READ_BEFORE = rejection(
-  "Expected the body of the request, which the server has read before the gateway.",
+  "Expected an unread body, got one that the server had already read.",
   "INTERNAL_SERVER_ERROR",
 );
 

@@ -57,7 +57,7 @@ test.each(["text/html", "Text/HTML; charset=utf-8", ""])(
       const { errors } = await ask(`mutation { done: ${command.mutation} ${selection} }`);
       expect(errors).toMatchObject([
         {
-          message: "The service answered with an HTML page.",
+          message: "The service responded with an HTML page.",
           extensions: { code: "UPSTREAM_BAD_RESPONSE", outcome: "unknown", upstream: { status: 200 } },
         },
       ]);

@@ -183,7 +183,7 @@ describe("a new run", () => {
     const { create, sent } = await start("polyaxon-0.4", undefined, { MAX_UPSTREAM_BYTES: "1000000" });
     const specificationText = `kind: experiment\nrun: x\na: [${"1,".repeat(5_500)}]`;
     const message =
-      "This caller's operations need more than 1000000 bytes of memory at a time; ask for less at once.";
+      "This caller's operations need more than 1000000 bytes of memory at a time; request less at once.";
     expect(await create("Experiment", { specificationText })).toEqual({
       data: null,
       errors: [

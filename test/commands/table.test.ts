@@ -129,10 +129,13 @@ const allFail = (
 
 const callsOf = (these: readonly Command[]) => these.map((command) => callOf(command)).toSorted();
 
-const OUT_OF_REACH = ["UPSTREAM_UNAVAILABLE", "The service is out of reach."] as const;
-const NOT_IN_TIME = ["UPSTREAM_TIMEOUT", "The service did not answer in time."] as const;
-const REDIRECTED = ["UPSTREAM_BAD_RESPONSE", "The service redirected, which is never followed."] as const;
-const NO_JSON = ["UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON."] as const;
+const OUT_OF_REACH = ["UPSTREAM_UNAVAILABLE", "The service cannot be reached."] as const;
+const NOT_IN_TIME = ["UPSTREAM_TIMEOUT", "The service did not respond in time."] as const;
+const REDIRECTED = [
+  "UPSTREAM_BAD_RESPONSE",
+  "The service sent a redirect, which the gateway does not follow.",
+] as const;
+const NO_JSON = ["UPSTREAM_BAD_RESPONSE", "The service's response is not JSON."] as const;
 const TOO_LONG = ["UPSTREAM_BAD_RESPONSE", "The service's answer is longer than 1000 bytes."] as const;
 
 const redirect = (status: number): FakeResponse => ({
@@ -221,7 +224,7 @@ describe("a command is not sent when", () => {
   test("the operation has no upstream requests left", async () => {
     const service = await startAccepting();
     const { ask } = await startGateway({ upstream: service, env: { MAX_UPSTREAM_REQUESTS: "1" } });
-    const message = "This operation needs more than 1 requests to the service; ask for less at once.";
+    const message = "This operation needs more than 1 requests to the service; request less at once.";
     expect(outcomeOf(await ask(two))).toMatchObject({
       data: { first: { __typename: "StopExperimentPayload" }, second: null },
       errors: [{ at: "second", code: "REQUEST_LIMIT_EXCEEDED", message, unsentRequests: 1 }],
@@ -235,7 +238,7 @@ describe("a command is not sent when", () => {
       const env = { ...RETRYING, REQUEST_TIMEOUT_MS: `${deadlineMs}` };
       const { ask } = await startGateway({ upstream: service, env });
       const upstream = { method: "POST", route: "{owner}/{project}/experiments/{id}/stop" };
-      const never = "The request's time was over before the service could be asked.";
+      const never = "The deadline passed before the request could be sent to the service.";
       expect(outcomeOf(await ask(two))).toEqual({
         data: { first: null, second: null },
         errors: [

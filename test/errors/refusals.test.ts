@@ -98,7 +98,7 @@ test.each([
 });
 
 const TOO_LONG = "The service's answer is longer than 1000 bytes.";
-const UNDECODED = "The service's answer cannot be decoded.";
+const UNDECODED = "The service's response cannot be decoded.";
 const LONG_GZIP = gzipSync(recordTextOf(1_001));
 const PART = gzipSync(recordTextOf(900));
 

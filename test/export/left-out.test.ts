@@ -117,7 +117,7 @@ describe("an export of metrics", () => {
       [
         HEAD,
         ...[1, 2, 3, 4].map((id) => valueOf(id)),
-        "ada.mnist.5,,,,,,UPSTREAM_UNAVAILABLE: The service is out of reach.",
+        "ada.mnist.5,,,,,,UPSTREAM_UNAVAILABLE: The service cannot be reached.",
         "",
       ].join("\r\n"),
     );
@@ -182,7 +182,7 @@ describe("an export of metrics", () => {
         );
       const one = await (await (await hanging(3)).get(`${PROJECT}/metrics.csv`)).text();
       expect(one.split("\r\n").filter((line) => line.includes("UPSTREAM_TIMEOUT"))).toEqual([
-        "ada.mnist.3,,,,,,UPSTREAM_TIMEOUT: The service did not answer in time.",
+        "ada.mnist.3,,,,,,UPSTREAM_TIMEOUT: The service did not respond in time.",
       ]);
       expect(one).toContain(valueOf(5));
       const { get } = await hanging(1, 2, 3, 4, 5);

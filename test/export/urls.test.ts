@@ -85,7 +85,7 @@ test("arguments that are too long for a URL are refused", async () => {
         "project.experimentsUrl",
         "BAD_USER_INPUT",
         expect.stringMatching(
-          /^expected arguments that make a URL of at most 12000 characters, got 121\d\d$/,
+          /^expected arguments for a URL of at most 12000 characters, got 121\d\d$/,
         ) as string,
       ),
     ],

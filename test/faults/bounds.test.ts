@@ -313,7 +313,8 @@ describe("execution yields to the event loop", () => {
 
   test.each([
     ["ends five seconds after the deadline of its operation", 5_000, true],
-    ["continues until five seconds after the deadline", 4_999, false],
+    // The deadline is measured from the arrival of the request, which may be up to a second earlier.
+    ["continues until five seconds after the deadline", 4_000, false],
   ])("and remaining computation %s", async (_, ms, isEnded) => {
     const { ask } = await startLog("\n".repeat(20_000), { REQUEST_TIMEOUT_MS: "60000" });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -326,7 +327,7 @@ describe("execution yields to the event loop", () => {
     vi.advanceTimersByTime(ms);
     expect(await answer).toEqual(
       isEnded
-        ? { errors: tooLarge("Expected a result that is computed in time, got more.") }
+        ? { errors: tooLarge("Expected a result that can be computed before the deadline.") }
         : { data: { experiment: { logs: { lines: Array(20_000).fill("") } } } },
     );
     expect(looks() > 1_000).toBe(!isEnded);

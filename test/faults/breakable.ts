@@ -14,7 +14,7 @@ const recordByItsId = ({ path, method }: Seen): FakeResponse | undefined => {
     : { json: { id: Number(id), last_status: "running" } };
 };
 
-export const BROKEN = "The service failed again and again and is not asked for a moment.";
+export const BROKEN = "The service keeps failing. The gateway pauses requests to it for a moment.";
 
 export const BREAKER = "UPSTREAM_UNAVAILABLE, again in 5";
 

@@ -83,7 +83,10 @@ describe("bodies in many short chunks", () => {
     expect(await askFor(gateway, ASK_STATUS)).toEqual(RUNNING_ANSWER);
     const { errors } = await askFor(gateway, ASK_STATUS);
     expect(errors?.map(({ message, extensions }) => [message, extensions["code"]])).toEqual([
-      ["The service's answer is in more than 10000 chunks of fewer than 16 bytes.", "UPSTREAM_BAD_RESPONSE"],
+      [
+        "The service's response is in more than 10000 chunks of fewer than 16 bytes.",
+        "UPSTREAM_BAD_RESPONSE",
+      ],
     ]);
   });
 });

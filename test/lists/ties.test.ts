@@ -163,7 +163,7 @@ describe("a numbered page", () => {
 });
 
 const TOO_MANY =
-  "Too many rows have equal values in this order, and the service leaves open which of them comes first. Ask for larger pages or another order.";
+  "Too many rows have equal values in this order, and the service leaves open which of them comes first. Request larger pages or another order.";
 
 describe("a tie too long for paging is reported as an error", () => {
   test("at the cursor that would have to contain the tie", async () => {

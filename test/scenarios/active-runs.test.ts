@@ -159,7 +159,7 @@ test("a search requires the capability LISTS, and an existing machine", async ()
       failure(
         "node",
         "NOT_FOUND",
-        expect.stringContaining("The cluster lists no machine of this name.") as string,
+        expect.stringContaining("The cluster lists no machine with this name.") as string,
       ),
     ],
   });

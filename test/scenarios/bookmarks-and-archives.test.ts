@@ -107,7 +107,7 @@ describe("another user's list of bookmarks", () => {
   test.each(OWNERS)("$case", async ({ caller, owner, nodes, reads }) => {
     const { ask, calls, demo } = await startProfile();
     const id = globalId(`User:${owner}`);
-    const message = "The service shows the bookmarks of a user to nobody else.";
+    const message = "The service shows a user's bookmarks only to that user.";
     expect(outcomeOf(await ask(document, { id }, { token: tokenOf(demo, caller) }))).toEqual({
       data: {
         entity: { bookmarks: nodes && { nodes, totalCount: nodes.length }, archives: { totalCount: 0 } },

@@ -89,7 +89,7 @@ describe("an empty list of bookmarks", () => {
       }),
       RELEASE_04,
     );
-    const message = "The service shows the bookmarks of a user to nobody else.";
+    const message = "The service shows a user's bookmarks only to that user.";
     expect(
       outcomeOf(await ask(`{ user(username: "${username}") { bookmarks(kind: JOB) { totalCount } } }`)),
     ).toEqual({

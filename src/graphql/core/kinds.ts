@@ -24,6 +24,9 @@ import type { Kind } from "./resource.ts";
  * from their rows in `rest/api/kinds.ts`.
  */
 
+const isCrash = (error: unknown): boolean =>
+  isGatewayError(error, "UPSTREAM_ERROR") && error.details.upstream?.status === 500;
+
 /**
  * Reads the list item of a run whose record the server cannot return: release 0.4 crashes on an experiment whose latest metric is the
  * string "NaN". Throws `error`, the error of the record, if there is no list item.
@@ -34,10 +37,8 @@ async function rowInstead<R extends records.RunnableRecord>(
   session: Session,
   error: unknown,
 ): Promise<R> {
-  const isCrash = isGatewayError(error, "UPSTREAM_ERROR") && error.details.upstream?.status === 500;
-  const list = isCrash ? batch.list([{ at }]) : null;
-  const answer =
-    list && (await session.read(list.endpoint, list.at, { query: list.query }).catch(() => null));
+  const list = batch.list([{ at }]);
+  const answer = await session.read(list.endpoint, list.at, { query: list.query }).catch(() => null);
   const row = answer && list.find(answer)({ at });
   if (!row) throw error;
   // Safe: the list of a batch has the records that the batch replaces.
@@ -70,7 +71,11 @@ const toKind = <R extends records.RunnableRecord>(run: RunKind<R>): Kind<R, RunA
       if ("id" in loaded) return session.read(endpoints.read, address);
       const record = session.read(endpoints.read, address, { part: { at: address, keys } });
       const batch = session.server.batchOf(endpoints.read);
-      return batch ? record.catch((error: unknown) => rowInstead<R>(batch, address, session, error)) : record;
+      if (!batch) return record;
+      return record.catch((error: unknown) => {
+        if (!isCrash(error)) throw error;
+        return rowInstead<R>(batch, address, session, error);
+      });
     },
     statuses: endpoints.statuses,
     logs: endpoints.logs,
@@ -217,7 +222,10 @@ export const viewer: typeof User = {
   fetch: async ({ address }, _, session) => {
     const details = await readViewer(session);
     if (details.username === address.username) return details;
-    throw new GatewayError("UNAUTHENTICATED", "The token now belongs to another user. Ask again.");
+    throw new GatewayError(
+      "UNAUTHENTICATED",
+      "The token now belongs to another user. Send the operation again.",
+    );
   },
 };
 
@@ -251,7 +259,7 @@ const Node: Kind<records.NodeRecord, { readonly name: string }> = {
     const { nodes } = await session.read(cluster.read, {});
     const summary = nodes && summariesIn(nodes).get(address.name);
     if (summary) return summary;
-    throw new GatewayError("NOT_FOUND", "The cluster lists no machine of this name.");
+    throw new GatewayError("NOT_FOUND", "The cluster lists no machine with this name.");
   },
 };
 

@@ -56,7 +56,7 @@ function urlOf(
   const url = `${publicUrl}/export/${idOf(resource)}/${what}.${format}${query}`;
   if (url.length <= MAX_URL_LENGTH) return url;
   throw new InputError(
-    `expected arguments that make a URL of at most ${MAX_URL_LENGTH} characters, got ${url.length}`,
+    `expected arguments for a URL of at most ${MAX_URL_LENGTH} characters, got ${url.length}`,
   );
 }
 

@@ -114,7 +114,7 @@ async function requireVisible(username: string, session: Session): Promise<void>
   if (session.knownViewer() === username) return;
   const me = await readViewer(session);
   if (me.username === username || me.is_superuser) return;
-  throw new GatewayError("FORBIDDEN", "The service shows the bookmarks of a user to nobody else.");
+  throw new GatewayError("FORBIDDEN", "The service shows a user's bookmarks only to that user.");
 }
 
 const listOfUser = (list: "bookmarked" | "archived", records: string) => ({

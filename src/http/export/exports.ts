@@ -66,7 +66,7 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
     const source = resolveRunsParent("id", tryTo(() => decodeURIComponent(id)) ?? id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     if (parameters.hasMark && format !== "csv")
-      throw new InputError("bom: expected a CSV file, got another, which needs no byte order mark");
+      throw new InputError("bom: expected a CSV file, got another format, which has no byte order mark");
     const rowsOf = TABLES[what].rowsOf(parameters, dependencies.details);
     admitDownload(dependencies, scope);
     const begin = () => openReadScope(request, scope);

@@ -24,7 +24,7 @@ const [CALLERS = 0] = ORIGINS;
 /** The keys of a probe's caller, route and path. */
 const PROBE = ["probe", "probe", "probe"];
 
-const CIRCUIT_OPEN = "The service failed again and again and is not asked for a moment.";
+const CIRCUIT_OPEN = "The service keeps failing. The gateway pauses requests to it for a moment.";
 
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 

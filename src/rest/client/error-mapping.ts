@@ -59,7 +59,7 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
   if (isLogin && (status === 400 || status === 401 || status === 403))
     return { code: "BAD_CREDENTIALS", message: message ?? "The service refused the username and password." };
   if (status === 401 || (status === 403 && SIGNED_OUT.test(said)))
-    return { code: "UNAUTHENTICATED", message: message ?? "The service asks for a valid token." };
+    return { code: "UNAUTHENTICATED", message: message ?? "The service requires a valid token." };
   if (isCrash(endpoint, response)) {
     // Server releases without this endpoint respond in the same way.
     const orLacks = endpoint.optional ? ", or does not offer it" : "";
@@ -71,7 +71,10 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
     return { code: "UPSTREAM_UNSUPPORTED", message: `This server does not offer ${spellingOf(endpoint)}.` };
   }
   if (status < 400)
-    return { code: "UPSTREAM_BAD_RESPONSE", message: "The service redirected, which is never followed." };
+    return {
+      code: "UPSTREAM_BAD_RESPONSE",
+      message: "The service sent a redirect, which the gateway does not follow.",
+    };
   if (status === 404 && (message === null || message === "Not found."))
     return { code: "NOT_FOUND", message: notFound(endpoint.path, response.path) };
   const row = BY_STATUS[status];
@@ -113,9 +116,9 @@ const BY_STATUS: Readonly<Record<number, Mapped & { readonly exposes: boolean }>
   409: { code: "CONFLICT", message: "The record is in a state that does not allow this.", exposes: true },
   422: { code: "BAD_USER_INPUT", message: "The service refused the input.", exposes: true },
   429: { code: "RATE_LIMITED", message: THROTTLED, exposes: false },
-  502: { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach.", exposes: false },
+  502: { code: "UPSTREAM_UNAVAILABLE", message: "The service cannot be reached.", exposes: false },
   503: { code: "UPSTREAM_UNAVAILABLE", message: "The service is not ready.", exposes: false },
-  504: { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach.", exposes: false },
+  504: { code: "UPSTREAM_UNAVAILABLE", message: "The service cannot be reached.", exposes: false },
 };
 
 const isHtmlError = (response: ErrorResponse) =>

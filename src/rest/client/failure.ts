@@ -21,7 +21,7 @@ const CONNECTION = /^(?!ERR_(?!STREAM|SSL|TLS))[A-Z]/;
 /** Matches codes which mean that the gateway itself lacks file descriptors, ports or memory. */
 const LOCAL = /^(?:PROXY_)?(?:EMFILE|ENFILE|ENOMEM|ENOBUFS|EADDRNOTAVAIL)$/;
 
-const OUT_OF_REACH: Mapped = { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach." };
+const OUT_OF_REACH: Mapped = { code: "UPSTREAM_UNAVAILABLE", message: "The service cannot be reached." };
 
 /** Classifies the cause of a failure. Returns null for a bug of the gateway. */
 function classify(cause: unknown, wasSent: boolean): Mapped | null {
@@ -32,7 +32,7 @@ function classify(cause: unknown, wasSent: boolean): Mapped | null {
   const isOutOfReach = CONNECTION.test(code) || cause instanceof TimeoutError;
   if (!wasSent && isOutOfReach) return OUT_OF_REACH;
   if (cause instanceof TimeoutError || TIMEOUT.test(code))
-    return { code: "UPSTREAM_TIMEOUT", message: "The service did not answer in time." };
+    return { code: "UPSTREAM_TIMEOUT", message: "The service did not respond in time." };
   if (cause instanceof ResponseTooLargeError)
     return { code: "UPSTREAM_BAD_RESPONSE", message: `The service's answer is ${cause.message}.` };
   // Not every release of undici gives the parser's errors a code.
@@ -41,7 +41,7 @@ function classify(cause: unknown, wasSent: boolean): Mapped | null {
     cause instanceof UnsupportedResponseError ||
     cause instanceof errors.HTTPParserError
   )
-    return { code: "UPSTREAM_BAD_RESPONSE", message: "The service's answer cannot be decoded." };
+    return { code: "UPSTREAM_BAD_RESPONSE", message: "The service's response cannot be decoded." };
   return isOutOfReach ? OUT_OF_REACH : null;
 }
 
@@ -63,7 +63,7 @@ export function mapTransportError(
   const failure =
     classify(cause, wasSent) ??
     (mayHaveBeenDone
-      ? { code: "UPSTREAM_BAD_RESPONSE" as const, message: "The service's answer cannot be used." }
+      ? { code: "UPSTREAM_BAD_RESPONSE" as const, message: "The service's response cannot be used." }
       : null);
   if (!failure)
     return cause instanceof Error ? cause : new TypeError("something other than an error was thrown");
@@ -89,8 +89,8 @@ export function endedError(
   return new DeadlineError(
     "UPSTREAM_TIMEOUT",
     wasSent
-      ? "The service did not answer in time."
-      : "The request's time was over before the service could be asked.",
+      ? "The service did not respond in time."
+      : "The deadline passed before the request could be sent to the service.",
     { upstream: { method, route: path }, ...(wasSent && method !== "GET" ? { outcome: "unknown" } : {}) },
   );
 }
@@ -108,7 +108,7 @@ export function throttledError({ method, path }: EndpointName, waitMs: number): 
 export const timedOutBeforeError = ({ method, path }: EndpointName): Error =>
   new DeadlineError(
     "UPSTREAM_TIMEOUT",
-    "Not sent: the service did not answer an earlier command of this operation in time.",
+    "Not sent: the service did not respond to an earlier command of this operation in time.",
     { upstream: { method, route: path } },
   );
 

@@ -58,7 +58,7 @@ function parseTaskOf(
   const { path, answer: reader } = call.request.endpoint;
   // An HTML response to a command is a sign-in page in front of the upstream service, which has received nothing.
   if (call.request.endpoint.method !== "GET" && isHtmlPage(response))
-    throw new GatewayError("UPSTREAM_BAD_RESPONSE", "The service answered with an HTML page.");
+    throw new GatewayError("UPSTREAM_BAD_RESPONSE", "The service responded with an HTML page.");
   // The body is ignored, because the service's document describes none.
   if (reader.form !== "json") return { next: () => ({ done: true, value: NO_BODY }) };
   const scan = scanJson(body);
@@ -97,7 +97,7 @@ function parse(body: Buffer, scan: JsonScan): unknown {
     return parseJson(body, scan);
   } catch {
     // The parser's own message is not used, because it quotes the body.
-    throw new GatewayError("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.");
+    throw new GatewayError("UPSTREAM_BAD_RESPONSE", "The service's response is not JSON.");
   }
 }
 

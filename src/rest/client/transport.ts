@@ -247,14 +247,17 @@ class ResponseHandler {
   }
 }
 
-const SHORT_CHUNKS = new GatewayError("UPSTREAM_BAD_RESPONSE", `The service's answer is ${IN_SHORT_CHUNKS}.`);
+const SHORT_CHUNKS = new GatewayError(
+  "UPSTREAM_BAD_RESPONSE",
+  `The service's response is ${IN_SHORT_CHUNKS}.`,
+);
 
 /** A service could send informational responses (1xx) without an end. Go's client accepts five, curl any number. */
 export const MAX_INFORMATIONAL = 20;
 
 export const TOO_MANY_INFORMATIONAL = new GatewayError(
   "UPSTREAM_BAD_RESPONSE",
-  `The service sent more than ${MAX_INFORMATIONAL} informational responses before its answer.`,
+  `The service sent more than ${MAX_INFORMATIONAL} informational responses before its response.`,
 );
 
 /** How long an ignored body may occupy its connection, in milliseconds. */

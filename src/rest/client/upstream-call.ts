@@ -123,7 +123,7 @@ export class Requester implements Consumer {
     const unsent = () => this.#unsent;
     return (this.#exceeded ??= new GatewayError(
       "REQUEST_LIMIT_EXCEEDED",
-      `This operation needs more than ${requests} requests to the service; ask for less at once.`,
+      `This operation needs more than ${requests} requests to the service; request less at once.`,
       {
         get unsentRequests() {
           return unsent();

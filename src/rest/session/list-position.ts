@@ -64,7 +64,7 @@ const unpacked = (text: string): number[] => {
 export const tooManyTied = () =>
   new GatewayError(
     "PAGE_LIMIT_REACHED",
-    "Too many rows have equal values in this order, and the service leaves open which of them comes first. Ask for larger pages or another order.",
+    "Too many rows have equal values in this order, and the service leaves open which of them comes first. Request larger pages or another order.",
   );
 
 /** Maximum length of cursors, and of links to a next page, in characters. */

@@ -166,7 +166,7 @@ describe("a body that the server reads before the gateway", () => {
     expect(await response.json()).toEqual({
       errors: [
         {
-          message: "Expected the body of the request, which the server has read before the gateway.",
+          message: "Expected an unread body, got one that the server had already read.",
           extensions: { code: "INTERNAL_SERVER_ERROR", requestId: expect.any(String) },
         },
       ],
