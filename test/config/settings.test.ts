@@ -5,6 +5,7 @@ import { issuesOf } from "../support/settings-issues.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { TEST_SETTINGS } from "../support/test-settings.ts";
+import EXTREME_SETTINGS from "./extreme-settings.json" with { type: "json" };
 import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
 
 describe("settings", () => {
@@ -38,6 +39,15 @@ describe("settings", () => {
     // A short number can appear in the message for another reason: `expected number to be >0`.
     for (const part of ["canary", ...(text.length > 3 ? [text] : [])])
       expect(problems.join("")).not.toContain(part);
+  });
+
+  test.each(Object.entries(EXTREME_SETTINGS))("accept for %s each of %j", (name, texts) => {
+    expect(texts.flatMap((text) => issuesOf({ [name]: text }))).toEqual([]);
+  });
+
+  test("that are numbers have their limits in extreme-settings.json", () => {
+    const numbers = SETTINGS.filter((name) => typeof Object(readConfig({}))[name] === "number");
+    expect(Object.keys(EXTREME_SETTINGS)).toEqual(expect.arrayContaining(numbers));
   });
 
   test("all have invalid examples in wrong-settings.json, except HOST", () => {
