@@ -105,6 +105,10 @@ test("a late event reports its delay in `extensions`", async () => {
   fault.reported = answerAfter(4_999);
   await reach(7_000);
   expect(await watcher.next()).toEqual(update(1, "WARNING", "STOPPING"));
+  run.last_status = "running";
+  fault.reported = answerAfter(5_999);
+  await reach(13_000);
+  expect(await watcher.next()).toEqual({ ...update(1, "RUNNING", "WARNING"), extensions });
 });
 
 test.each([
@@ -166,11 +170,11 @@ test("a new subscriber gets a new poll while others have unread errors", async (
 test("a resumed run is polled again while other subscribers have unread events", async () => {
   // More than the system buffers of a connection hold.
   const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
-  const { subscribe, watch, advance, reach, requests, ...gateway } = await startLive([run], {
+  const { subscribe, watch, advance, reach, requests, timers, ...gateway } = await startLive([run], {
     env: { READ_TIMEOUT_MS: "600000" },
   });
   // The client reads nothing.
-  await subscribe({
+  const unread = await subscribe({
     query: `subscription ($id: ID!) { runUpdated(id: $id) { run { status description } } }`,
     variables: { id: experimentId(1) },
   });
@@ -188,6 +192,14 @@ test("a resumed run is polled again while other subscribers have unread events",
   run.last_status = "running";
   await reach(2_000);
   expect(await second.next()).toEqual(update(1, "RUNNING", "RESUMING"));
+  // The end of the old poll does not end the new one, which later subscribers share.
+  unread.leave();
+  await gateway.subscriptions(1);
+  const third = await watch(1);
+  await gateway.subscriptions(2);
+  expect(timers()).not.toContain(2_000 + FIRST_POLL);
+  expect(await third.next()).toEqual(update(1, "RUNNING"));
+  expect(await requests(4)).toHaveLength(4);
 });
 
 test("Retry-After pauses all polls of the refused token, and no other polls", async () => {

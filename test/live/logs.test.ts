@@ -137,6 +137,26 @@ test("follows a log even while reading its run fails", async () => {
   expect(await textOf(reader)).toBe("two\n");
 });
 
+test("an outage of a run and its log is reported once", async () => {
+  const { log, follow, advance, settle } = await startLogged("one\n");
+  const reader = await follow();
+  advance(FIRST_POLL);
+  expect(await textOf(reader)).toBe("one\n");
+  log.isAway = true;
+  for (let seconds = 0; seconds < 90; seconds++) {
+    advance(1_000);
+    await settle();
+  }
+  log.isAway = false;
+  log.text = "one\ntwo\n";
+  for (let seconds = 0; seconds < 15; seconds++) {
+    advance(1_000);
+    await settle();
+  }
+  expect(await reader.next()).toMatchObject({ errors: [{ extensions: { code: "UPSTREAM_UNAVAILABLE" } }] });
+  expect(await textOf(reader)).toBe("two\n");
+});
+
 test.each([
   ["whose length is known", true, "2\n", "two\n"],
   ["whose length is unknown", false, "2\n", "two\n"],

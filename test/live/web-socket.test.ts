@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
+import { post } from "../support/raw-requests.ts";
 import { clientOf } from "./socket-client.ts";
 
 const ADA = { authorization: "token ada" };
@@ -35,6 +37,17 @@ test("a token in connection_init may be surrounded by blanks", async () => {
   advance(FIRST_POLL);
   expect(await first).toEqual({ done: false, value: update(1, "RUNNING") });
   expect(seen().map(({ headers }) => headers["authorization"])).toEqual(["token ada"]);
+});
+
+test("a message with an empty query names its document by hash", async () => {
+  const { url } = await startLive([{ id: 1, last_status: "running" }]);
+  const query = `{ experiment(id: "ada.mnist.1") { status } }`;
+  const sha256Hash = createHash("sha256").update(query).digest("hex");
+  const extensions = { persistedQuery: { version: 1, sha256Hash } };
+  const resultOf = () => clientOf(url, ADA).iterate({ query: "", extensions }).next();
+  await expect(resultOf()).rejects.toMatchObject([{ extensions: { code: "PERSISTED_QUERY_NOT_FOUND" } }]);
+  await post(`${url}/graphql`, { query, extensions }, ADA);
+  expect(await resultOf()).toEqual({ done: false, value: { data: { experiment: { status: "RUNNING" } } } });
 });
 
 test("completing a subscription ends its poll, and the connection stays open", async () => {
