@@ -234,9 +234,9 @@ describe("a repeatedly failing service", () => {
       // The reads of the other caller are outside the window.
       pass(11_000);
       const before = service.calls().length;
-      expect(counted(await inSequence(21, one))).toEqual({ UPSTREAM_UNAVAILABLE: 21 });
+      expect(counted(await inSequence(45, one))).toEqual({ UPSTREAM_UNAVAILABLE: 45 });
       expect(await one(1_000 + round, other)).toBe("ok");
-      const failed = upTo(21).map((id) => `GET ada/mnist/experiments/${(round - 1) * 21 + id}/`);
+      const failed = upTo(45).map((id) => `GET ada/mnist/experiments/${(round - 1) * 45 + id}/`);
       expect(service.calls().slice(before)).toEqual([
         ...failed.slice(0, 20),
         "GET users/",

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { latch } from "../support/latch.ts";
-import { startGateway } from "../support/gateway.ts";
+import { RELEASE_02, startBefore, startGateway } from "../support/gateway.ts";
 import { partsOf, type PayloadJson } from "../support/incremental.ts";
-import { SIGNED_IN, startBuilt } from "./build-of-a-run.ts";
+import { EXPERIMENT as RECORD, SIGNED_IN, startBuilt } from "./build-of-a-run.ts";
 import { post } from "../support/raw-requests.ts";
 
 const QUERY = `{ experiment(id: "ada.mnist.3") { status ... @defer(label: "build") { buildJob { description } } } }`;
@@ -59,6 +59,30 @@ describe("incremental delivery by the Accept header", () => {
     expect(await streamed.text()).toContain(
       `{"incremental":[{"items":[null],"path":["entities",1],"errors":[`,
     );
+  });
+
+  test.each([
+    ["", [{ id: "1" }]],
+    ["; deferSpec=20220824", undefined],
+  ])("ends with a message without data below a null, for multipart/mixed%s", async (format, completed) => {
+    const { opened, open } = latch();
+    const { url } = await startBefore(async ({ path }) => {
+      if (path.includes("/statuses")) await opened;
+      return path.includes("/builds/") ? { json: { detail: "No." }, status: 403 } : { json: RECORD };
+    }, RELEASE_02);
+    const query = `{ experiment(id: "ada.mnist.3") {
+      ... @defer { buildJob { status } } buildJob { id ... @defer { statuses { totalCount } } }
+    } }`;
+    const response = await ask(url, `multipart/mixed${format}, application/json`, query);
+    const payloads: PayloadJson[] = [];
+    for await (const part of partsOf(response)) {
+      payloads.push(part);
+      // The build has become null before the response to the read of its statuses.
+      if (payloads.length === 2) open();
+    }
+    expect(payloads).toHaveLength(3);
+    expect(payloads[1]).toMatchObject({ incremental: [{ data: { buildJob: null } }], hasNext: true });
+    expect(payloads[2]).toEqual({ completed, hasNext: false });
   });
 
   test.each([

@@ -57,6 +57,20 @@ describe("the gateway's metrics", () => {
     ]);
   });
 
+  test.each([
+    ["30000", ["10", "15", "30", "+Inf"]],
+    ["45000", ["15", "30", "45", "+Inf"]],
+  ])("have one bucket that ends at a deadline of %s ms", async (deadline, last) => {
+    const env = { REQUEST_TIMEOUT_MS: deadline, UPSTREAM_TIMEOUT_MS: deadline };
+    const { ask, url } = await startBefore({ "users/": { username: "ada" } }, env);
+    await ask(VIEWER);
+    for (const metric of ["rungraph_operation_seconds", "rungraph_upstream_request_seconds"]) {
+      const lines = await linesOf(url, `${metric}_bucket{`);
+      const bounds = lines.flatMap((line) => /le="([^"]+)"/.exec(line)?.[1] ?? []);
+      expect(bounds.slice(-4)).toEqual(last);
+    }
+  });
+
   test("count the upstream requests of each query and mutation, and retries", async () => {
     const answers = [html(503), { json: { id: 1, last_status: "running" } }];
     const service = await startFake(() => answers.shift() ?? { json: { id: 2, last_status: "running" } });

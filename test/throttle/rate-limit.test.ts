@@ -82,6 +82,15 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     expect(time.clock.now()).toBeLessThanOrEqual(63_000);
   });
 
+  test("sends one read a minute if the limit is one request a minute", async () => {
+    const { time, service, gateway } = await startRateLimited({ UPSTREAM_RATE_LIMIT: "1/60" });
+    expect(firstCodeOf(await askFor(gateway, statusOf(1)))).toBe("ok");
+    expect(firstCodeOf(await settle(askFor(gateway, statusOf(2)), time, gateway))).toBe("ok");
+    expect(service.seen()).toHaveLength(2);
+    expect(time.clock.now()).toBeGreaterThanOrEqual(60_000);
+    expect(time.clock.now()).toBeLessThanOrEqual(63_000);
+  });
+
   test("immediately refuses reads that would miss the deadline, with retryAfterSeconds", async () => {
     // Within this timeout, the limit allows two more requests.
     const { time, service, gateway } = await startRateLimited({
