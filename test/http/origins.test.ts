@@ -29,6 +29,17 @@ describe("pages of other origins", () => {
         path === DOWNLOAD ? "origin" : "origin, accept-encoding",
       );
     }
+    const { headers: readable } = await asking(url, path, APP_ORIGIN);
+    expect(readable.get("access-control-expose-headers")?.split(",").toSorted()).toEqual([
+      "accept-ranges",
+      "content-disposition",
+      "content-length",
+      "content-range",
+      "etag",
+      "retry-after",
+      "x-request-id",
+      "x-total-count",
+    ]);
     const others = ["https://evil.example", "http://app.example", "null"];
     for (const origin of [...others, `${APP_ORIGIN}.evil.example`, `${APP_ORIGIN}:8443`]) {
       const { headers } = await asking(url, path, origin);

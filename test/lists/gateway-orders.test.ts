@@ -245,6 +245,23 @@ describe("the order by DURATION", () => {
     expect(rest).toMatchObject({ ids: [1, 4], hasNextPage: false });
   });
 
+  test("shows an active run once although it ends between two pages", async () => {
+    const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+    const lasting = (id: number, from: number, to: number) => ({
+      ...timed(id, "succeeded", null, null),
+      started_at: hoursAgo(from),
+      finished_at: hoursAgo(to),
+    });
+    const active = { ...lasting(2, 5, 0), last_status: "running", finished_at: null as string | null };
+    const { listed } = await startSorted([lasting(1, 10, 7), active, lasting(3, 20, 10)]);
+    const order = byDuration("ASC");
+    const page = await listed({ order, first: 2 });
+    expect(page.ids).toEqual([1, 2]);
+    // By the time of the next page, the run has lasted longer than all others.
+    Object.assign(active, { last_status: "succeeded", finished_at: hoursAgo(-100) });
+    expect((await listed({ order, first: 2, after: page.endCursor })).ids).toEqual([3]);
+  });
+
   test.each(["jobs", "buildJobs", "groups"])("sorts %s as well", async (list) => {
     const { ask, calls } = await startSorted(RUNS);
     const order = "order: { by: { field: DURATION }, direction: ASC }";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Answer } from "../support/gateway.ts";
+import { type Answer, RELEASE_04, startBefore } from "../support/gateway.ts";
 import { listIn } from "../support/listed.ts";
 import { startProfile } from "../support/profiles.ts";
 import { startRows } from "./rows.ts";
@@ -39,6 +39,14 @@ describe("a page at an offset", () => {
       expect(calls()).toEqual([`${LIST}${parameters}`]);
     },
   );
+
+  test("is empty at the end of a list whose server ignores offsets", async () => {
+    const results = [1, 2, 3].map((id) => ({ id, created_at: `2026-01-0${id}T00:00:00Z` }));
+    const { ask } = await startBefore(() => ({ json: { count: 3, next: null, results } }), RELEASE_04);
+    const after = listOf(await ask(QUERY, { first: 3 })).pageInfo.endCursor;
+    for (const args of [{ after }, { offset: 5 }])
+      expect(pageOf(await ask(QUERY, { first: 3, ...args })).ids).toEqual([]);
+  });
 
   test("continues after its cursor; hasPreviousPage is false in an empty list", async () => {
     const { ask, calls } = await startRows(Array.from({ length: 30 }, (_, index) => ({ id: index + 1 })));

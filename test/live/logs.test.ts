@@ -113,7 +113,8 @@ test("waits for a missing log, but fails for a missing run", async () => {
   await requests(3);
   log.text = "begun\n";
   await reach(1_000, 2_000);
-  expect(await textOf(reader)).toBe("begun\n");
+  const chunk = { text: "begun\n", startByte: 0, isRestarted: false };
+  expect(await reader.next()).toMatchObject({ data: { runLogAppended: chunk } });
 });
 
 test("follows a log even while reading its run fails", async () => {

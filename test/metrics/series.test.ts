@@ -147,6 +147,12 @@ describe("metricSeries", () => {
       6,
       [999, 1_008],
     ],
+    [
+      "that is the last and longest of several",
+      [1, 2, 3, 4, 5].flatMap((each) => [0, ...gap(each)]),
+      6,
+      [15, 19],
+    ],
   ])("when downsampled, keeps the first and last point of a gap %s", async (_, values, maxPoints, ends) => {
     const rows = values.map((loss, second) => recording(second, { loss }));
     const series = await openSeries(await startPaging(rows, 2_000));

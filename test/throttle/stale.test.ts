@@ -56,8 +56,12 @@ describe("the last known response is returned", () => {
     expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
   });
 
-  test("immediately while the token is rate-limited, without a request", async () => {
-    const { service, gateway, advance, fail } = await startFailing({ UPSTREAM_RATE_LIMIT: "2/60" });
+  test.each([
+    ["misses", "50000"],
+    ["meets", "300000"],
+  ])("immediately while a read waits that %s its deadline of %s ms", async (_, REQUEST_TIMEOUT_MS) => {
+    const env = { UPSTREAM_RATE_LIMIT: "2/60", REQUEST_TIMEOUT_MS };
+    const { service, gateway, advance, fail } = await startFailing(env);
     expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
     advance(1_000);
     expect(await askFor(gateway)).toEqual(STALE_ANSWER(1));
