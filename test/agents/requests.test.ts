@@ -28,6 +28,18 @@ const errorOf = (code: number, message: string, data: object) => ({
 });
 
 describe("a message", () => {
+  test("may have null in place of the arguments of a tool", async () => {
+    const { post } = await start();
+    const call = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "graphql_schema", arguments: null },
+    };
+    const { answer } = await post(JSON.stringify(call));
+    expect(answer).toMatchObject({ result: { content: [{ text: expect.stringContaining("type Query") }] } });
+  });
+
   test("has one uncacheable JSON response with a request id", async () => {
     const { post } = await start();
     const { status, headers, answer } = await post(LIST, { "x-request-id": "agent-7" });

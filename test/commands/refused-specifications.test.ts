@@ -191,6 +191,24 @@ test.each([...(isRounded ? ["a: 9007199254740993", "a: [-9007199254740993]"] : [
   },
 );
 
+test("sends parameters although a block before them has no line break of its own", async () => {
+  const service = await startAccepting();
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const text = `kind: experiment\n${RUN}\ndeclarations:\n  note: |\n    a\n  lr: 0.1`;
+  const { errors } = await ask(
+    `mutation ($text: String!) {
+      createExperiment(project: "ada.mnist", input: {
+        specificationText: $text, parameters: [{ name: "lr", value: 1 }]
+      }) { __typename }
+    }`,
+    { text },
+  );
+  expect(errors).toBeUndefined();
+  expect(service.seen().map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+    { config: text, declarations: { note: "a\n", lr: 1 } },
+  ]);
+});
+
 test("keeps the kind and version of a build whose format is converted", async () => {
   const service = await startAccepting();
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });

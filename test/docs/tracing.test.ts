@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { startFake, startRecords } from "../support/fake.ts";
+import { startFake, pathIn } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { globalId } from "../support/ids.ts";
 import { LONG_TIMEOUT } from "../support/long-timeout.ts";
@@ -29,16 +29,24 @@ const [USERS, JOB] = ["GET users/", "GET {owner}/{project}/jobs/{id}/"];
 const BUILD = "GET {owner}/{project}/builds/{id}/";
 const LOGS = "GET {owner}/{project}/jobs/{id}/logs";
 const LOG_ID = globalId("Job:ada/mnist/3");
+/** The id of a log that the caller does not read to its end. */
+const ENDLESS_ID = globalId("Job:ada/mnist/5");
 
 /**
  * Starts the gateway as a process that first loads this file of OpenTelemetry, the collector that receives its spans, and a service with
  * one user, one job with a log, and no builds.
  */
 async function startTraced(file: string) {
-  const service = await startRecords({
+  const records: Readonly<Record<string, unknown>> = {
     "users/": { username: "ada", is_superuser: false },
     "ada/mnist/jobs/3/": { id: 3, unique_name: "ada.mnist.jobs.3", last_status: "running" },
     "ada/mnist/jobs/3/logs": "step 1",
+  };
+  const service = await startFake(({ path }) => {
+    // This log has no end.
+    if (path.endsWith("jobs/5/logs")) return (response) => response.write("step 1");
+    const record = records[pathIn(path)];
+    return record === undefined ? undefined : { json: record };
   });
   const collector = await startFake(() => ({ json: {} }));
   const gateway = await startGatewayProcess(service.url, {
@@ -61,7 +69,9 @@ async function startTraced(file: string) {
       "content-type": "application/json",
       traceparent: `00-${traceId}-${CALLER}-01`,
     };
-    await (await fetch(gateway.url + path, { ...options, headers })).text();
+    const response = await fetch(gateway.url + path, { ...options, headers });
+    if (path.includes(ENDLESS_ID)) await response.body?.cancel();
+    else await response.text();
     // Waits until the parents of all spans have arrived.
     await vi.waitUntil(() => {
       const known = new Set([CALLER, ...spansOf(traceId).map(({ spanId }) => spanId)]);
@@ -137,6 +147,7 @@ test("the sample records operations and downloads as child spans without secrets
     [ask(`{ job(id: "ada.mnist.jobs.4") { status } }`), "query", true, { "error.type": "NOT_FOUND" }],
     [ask("{ canary }"), "GraphQL Operation", true, { "error.type": "GRAPHQL_VALIDATION_FAILED" }],
     [get(`/downloads/${LOG_ID}/logs?x=canary`), "GET /downloads/{id}/logs", false, {}],
+    [get(`/downloads/${ENDLESS_ID}/logs`), "GET /downloads/{id}/logs", false, {}],
     [get(`/downloads/${globalId("Group:ada/mnist/3")}/logs`), "GET /downloads/{id}/logs", true, {}],
   ] as const)
     expect((await sent).only("SERVER", name)).toMatchObject({ parentSpanId: CALLER, isError, attributes });

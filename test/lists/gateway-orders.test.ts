@@ -101,6 +101,11 @@ describe("the order by a parameter", () => {
       'order.by.parameter: expected a parameter of the list, got "rl", which no experiment has; there are "lr", "model.size"';
     expect(await refused({ order })).toEqual([failure("project.experiments", "BAD_USER_INPUT", message)]);
     expect(calls()).toEqual([WHOLE]);
+    // Two paths lead to the same name.
+    const twice = { id: 1, declarations: { "a.b.c": 1, a: { b: { c: 2, d: 3 } } } };
+    expect(await (await startSorted([twice])).refused({ order })).toMatchObject([
+      { message: expect.stringMatching(/; there are "a\.b\.c", "a\.b\.d"$/) },
+    ]);
     const empty = { ids: [], totalCount: 0, hasPreviousPage: false, hasNextPage: false };
     const filter = { parameters: [{ name: "lr", values: ["true"] }] };
     expect(await listed({ order: byLr("ASC"), filter })).toMatchObject(empty);

@@ -302,6 +302,8 @@ test("keeps up to 500 departed runs until all subscribers have seen them", async
   let state = await readList(watched, null, false);
   for (polls = 1; polls < 4; polls++) state = await readList(watched, state, false);
   expect(state.left.size).toBe(500);
+  // The runs that left first are no longer known.
+  expect(Math.min(...[...state.left.keys()].map(Number))).toBe(401);
   expect((await readList(watched, state, true)).left.size).toBe(300);
 });
 

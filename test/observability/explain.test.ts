@@ -5,7 +5,7 @@ import { startFake } from "../support/fake.ts";
 import { globalId } from "../support/ids.ts";
 import { joined } from "../support/sharing.ts";
 import { latch } from "../support/latch.ts";
-import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
+import { type Answer, type Gateway, startBefore, startGateway } from "../support/gateway.ts";
 import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 import EXPLAINED_REQUESTS from "./explained-requests.json" with { type: "json" };
 
@@ -68,6 +68,26 @@ describe("an explained operation", () => {
     const links = [0, 1].map((index) => `group.experiments.nodes.${index}.buildJob.user`);
     expect(explained.free).toEqual({ links: 4, fields: expect.arrayContaining(links), moreFields: 1 });
     expect(explained.totals).toMatchObject({ requests: 5, rounds: 2, withoutRungraph: 6 });
+  });
+
+  test("names the list for which metrics were requested that no run needs", async () => {
+    const { ask } = await startBefore(
+      ({ path }) => {
+        const isList = /experiments\?|metrics/.test(path);
+        return { json: isList ? { count: 0, next: null, results: [] } : { id: 1, group_type: "study" } };
+      },
+      { ...POLYAXON, EXPLAIN: "on" },
+    );
+    const { requests } = await explain(
+      { ask },
+      `{ group(id: "ada.mnist.groups.1") { experiments(first: 2) { nodes { metrics { totalCount } } } } }`,
+    );
+    const found = requests.map(({ template, fields, reads }) => `${template} ${fields} ${reads}`);
+    expect(found.toSorted()).toEqual([
+      "{owner}/{project}/experiments group.experiments 1",
+      "{owner}/{project}/groups/{id}/ group 1",
+      "{owner}/{project}/groups/{id}/metrics group.experiments 1",
+    ]);
   });
 
   test.each(OPERATION_FILES)("lists each request that the service received: %s", async (file) => {

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { RELEASE_04, startBefore } from "../support/gateway.ts";
 
 /* Values that the service sends as JSON, in the shape that known servers use. */
@@ -248,5 +248,22 @@ test("returns the limits of the gateway, which its settings change", async () =>
   };
   expect(await ask(`{ gateway { limits { ${Object.keys(limits).join(" ")} } } }`)).toEqual({
     data: { gateway: { limits } },
+  });
+});
+
+test.each([
+  ["2026-01-01T10:00:00Z", "2026-01-01T10:00:05.500Z", 5.5],
+  // These are times in UTC as well, whatever the time zone of the gateway.
+  ["2026-01-01T10:00:00", "2026-01-01 10:00:05", 5],
+  ["2026-01-01T11:00:00+01:00", "2026-01-01 10:00:05", 5],
+  // The clocks of two machines differ.
+  ["2026-01-01T10:00:05Z", "2026-01-01T10:00:00Z", 0],
+  ["2026-01-01T10:00:00Z", "soon", null],
+])("a run from %s to %s lasts %d seconds", async (started_at, finished_at, durationSeconds) => {
+  vi.stubEnv("TZ", "America/New_York");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { ask } = await startBefore(run({ last_status: "succeeded", started_at, finished_at }), RELEASE_04);
+  expect(await ask(`{ experiment(id: "ada.mnist.1") { durationSeconds } }`)).toEqual({
+    data: { experiment: { durationSeconds } },
   });
 });

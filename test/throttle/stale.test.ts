@@ -131,6 +131,30 @@ describe("the last known response is returned", () => {
     expect(service.calls()).toEqual([list, list]);
   });
 
+  test("with the age of the oldest of the responses at a path", async () => {
+    const { gateway, advance, fail } = await startFailing();
+    const query = `{ experiment(id: "ada.mnist.42") { metricSeries { totalPoints } } }`;
+    const pages: Record<"first" | "second", boolean> = { first: true, second: true };
+    const link = "http://service/api/v1/ada/mnist/experiments/42/metrics?offset=1";
+    fail((path) => {
+      const isFirst = !path.includes("offset");
+      if (!pages[isFirst ? "first" : "second"]) return status(503);
+      const results = [{ id: isFirst ? 1 : 2, created_at: "2026-01-01T00:00:00Z", values: { loss: 1 } }];
+      return { json: { count: 2, next: isFirst ? link : null, results } };
+    });
+    const data = { experiment: { metricSeries: [{ totalPoints: 2 }] } };
+    expect(await askFor(gateway, query)).toEqual({ data });
+    for (const [failing, ageSeconds] of [
+      [["first"], 10],
+      [["first", "second"], 20],
+    ] as const) {
+      for (const page of failing) pages[page] = false;
+      advance(10_000);
+      const stale = [{ path: ["experiment", "metricSeries"], ageSeconds }];
+      expect(await askFor(gateway, query)).toEqual({ data, extensions: { stale } });
+    }
+  });
+
   test("with at most 500 reported paths, or fewer if aliases are long", async () => {
     const { service, gateway, fail } = await startFailing({ UPSTREAM_PROFILE: "polyaxon-0.4" });
     const results = Array.from({ length: 500 }, (_, index) => ({
