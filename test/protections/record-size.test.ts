@@ -231,9 +231,9 @@ describe("divides the work into time slices for", () => {
     const service = await startFake(() => ({ text, headers: { "content-type": "application/json" } }));
     const env = { ...RELEASE_04, UPSTREAM_RATE_LIMIT: "100000/60", LIVE_REQUESTS_PER_MINUTE: "50000" };
     const { url } = await startGateway({ upstream: service, env });
-    const text = `subscription { runUpdated(id: "ada.mnist.experiments.1") { reason } }`;
+    const subscription = `subscription { runUpdated(id: "ada.mnist.experiments.1") { reason } }`;
     const readOnce = async () => {
-      const watcher = await subscribe(url, { text });
+      const watcher = await subscribe(url, { query: subscription });
       expect(await watcher.next()).toMatchObject({ data: expect.anything() });
       watcher.leave();
     };

@@ -17,7 +17,7 @@ const FIRST_PAUSE_MS = 100;
 
 export type Retries = ReturnType<typeof createRetries>;
 
-/** Creates the retry policy. All callers share its retry budget, so that retries cannot multiply the load on a failing service. */
+/** Creates the retry policy. Its budgets keep retries from multiplying the load on a failing service. */
 export function createRetries(maxRetries: number) {
   let windowStart = Date.now();
   let all = { attempts: 0, retries: 0 };
