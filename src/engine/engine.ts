@@ -322,7 +322,7 @@ export function finalizeResult<Result extends ExecutionResult>(
 const ONLY_SUBSCRIPTIONS = "Expected a subscription, got an operation with a single result; send it by POST.";
 
 const NO_STREAM =
-  "Expected a subscription by `accept: text/event-stream` or a WebSocket, got a request for a single result.";
+  "Expected a subscription to be sent with `accept: text/event-stream` or over a WebSocket, got a request for a single result.";
 
 function resultOfStopped({ operation }: Plan, reason: unknown): ExecutionResult {
   // Some fields of a stopped mutation may have taken effect, so the result is not a request error.

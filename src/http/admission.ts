@@ -216,14 +216,14 @@ const overloaded = () => new GatewayError("SERVICE_OVERLOADED", OVERLOADED);
 
 function errorOf(exceeded: ExceededLimit, kind: string): GatewayError {
   if (exceeded === "caller")
-    return new GatewayError("RATE_LIMITED", `This caller has the maximum number of ${kind}.`, RETRY);
+    return new GatewayError("RATE_LIMITED", `This caller has reached the maximum number of ${kind}.`, RETRY);
   if (exceeded === "address")
     return new GatewayError(
       "RATE_LIMITED",
-      `Callers at this address whose tokens the service has not accepted yet have the maximum number of ${kind}.`,
+      `Callers at this address without a verified token have reached the maximum number of ${kind}.`,
       RETRY,
     );
   return kind === OPERATION_KIND
     ? overloaded()
-    : new GatewayError("SERVICE_OVERLOADED", `The gateway has the maximum number of ${kind}.`);
+    : new GatewayError("SERVICE_OVERLOADED", `The gateway has reached the maximum number of ${kind}.`);
 }

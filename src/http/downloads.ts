@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
 import { addPaths, type FailedPath, rejection } from "../engine/errors.ts";
 import { InputError, GatewayError } from "../errors.ts";
-import { decodeId } from "../graphql/core/ids.ts";
+import { a, decodeId } from "../graphql/core/ids.ts";
 import type { Download } from "../graphql/types/logs.ts";
 import type { DownloadDetails } from "../observability/telemetry.ts";
 import { openRequestSpan } from "../observability/tracing.ts";
@@ -129,7 +129,7 @@ export function createDownloads(dependencies: GatewayDependencies) {
     const { kind, address } = decodeId("id", id);
     const documented = kind[what];
     if (!documented)
-      throw new InputError(`id: expected something with ${what}, got the id of a ${kind.name}`);
+      throw new InputError(`id: expected the id of a record with ${what}, got the id of ${a(kind.name)}`);
     const file = what === "files" ? pathOf(request.url ?? "") : null;
     admitDownload(dependencies, scope);
     const endpoint = shared.server.supported(documented);

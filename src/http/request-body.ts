@@ -6,7 +6,7 @@ import type { ResponseWriter } from "./response-writer.ts";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
-const NOT_JSON = rejection("Expected a body of application/json.", "BAD_REQUEST", { status: 415 });
+const NOT_JSON = rejection("Expected a body of type application/json.", "BAD_REQUEST", { status: 415 });
 const ENCODED_BODY = rejection("Expected a body without Content-Encoding.", "BAD_REQUEST", { status: 415 });
 const READ_BEFORE = rejection(
   "Expected an unread body, got one that the server had already read.",
@@ -25,8 +25,8 @@ export function readBody(
   openAccount: (abort: () => void) => ReturnType<ResponseWriter["openAccount"]>,
   onBody: (body: Buffer | GraphQLError | null) => void,
 ): void {
-  const tooLarge = (got = "") =>
-    rejection(`Expected a body of at most ${maxBytes} bytes${got}.`, "OPERATION_TOO_LARGE", { status: 413 });
+  const tooLarge = (problem = `Expected a body of at most ${maxBytes} bytes.`) =>
+    rejection(problem, "OPERATION_TOO_LARGE", { status: 413 });
   const { "content-type": type = "", "content-length": length = 0 } = request.headers;
   if (!JSON_TYPE.test(type)) return onBody(NOT_JSON);
   if (Number(length) > maxBytes) return onBody(tooLarge());
@@ -49,7 +49,8 @@ export function readBody(
     if (received.total + chunk.length > maxBytes) return settle(tooLarge());
     received.add(chunk);
     waiting.count(chunk.length);
-    if (received.isInShortChunks()) settle(tooLarge(`, got one ${IN_SHORT_CHUNKS}`));
+    if (received.isInShortChunks())
+      settle(tooLarge(`Expected a body in larger chunks, got one ${IN_SHORT_CHUNKS}.`));
   };
   request.on("data", add);
   request.once("end", () => settle(received.bytes()));

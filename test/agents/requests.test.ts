@@ -133,7 +133,7 @@ describe("a message", () => {
 describe("before reading a message, the gateway", () => {
   const tooLong = (bytes: number) =>
     errorOf(-32_000, `Expected a body of at most ${bytes} bytes.`, { code: "OPERATION_TOO_LARGE" });
-  const wrongType = errorOf(-32_600, "Expected a body of application/json.", { code: "BAD_REQUEST" });
+  const wrongType = errorOf(-32_600, "Expected a body of type application/json.", { code: "BAD_REQUEST" });
 
   test.each([
     ["longer than the setting", "100", "application/json", 100, 413, tooLong(100)],

@@ -78,7 +78,12 @@ test("treats zero and negative zero as equal, alone and in lists", async () => {
 });
 
 test.each([
-  [`["ada.mnist.1", "ada.mnist.experiments.1"]`, "BAD_USER_INPUT", /^ids: .* 2 to 100 .*, got 1$/, {}],
+  [
+    `["ada.mnist.1", "ada.mnist.experiments.1"]`,
+    "BAD_USER_INPUT",
+    /^ids: .* at least 2 different runs, got 1$/,
+    {},
+  ],
   [`["ada.mnist.1", "ada.mnist.9"]`, "UPSTREAM_BAD_RESPONSE", /./, { reference: "ada.mnist.experiments.9" }],
   [`["ada.mnist.1", "x"]`, "BAD_USER_INPUT", /^ids\[1\]: expected /, {}],
 ])("returns null with the reason for %s", async (ids, code, message, details) => {

@@ -172,7 +172,7 @@ describe("a new run", () => {
         failure(
           "createExperiment",
           "BAD_USER_INPUT",
-          'input.name: expected a name that is not taken, got "base": the server failed, as it does at a name that is taken',
+          'input.name: expected a name that is not taken, got "base": the server failed, as it does when the name is taken',
           { upstream: { method: "POST", route, status: 405 }, outcome: "unknown" },
         ),
       ],
@@ -215,7 +215,7 @@ const REFUSED: readonly (readonly [profile: string, kind: string, input: object,
     "polyaxon-0.4",
     "Group",
     { experiments: [], specificationText: RUN },
-    `${NONE}, or \`experiments\`, got both`,
+    "input: expected either `experiments` or a specification, got both",
   ],
   [
     "polyaxon-0.2",
@@ -281,13 +281,13 @@ const REFUSED: readonly (readonly [profile: string, kind: string, input: object,
     "polyaxon-0.4",
     "Experiment",
     { specificationText: RUN, group: "bob.mnist.5" },
-    'input.group: expected one of the project ada.mnist, got "bob.mnist.5"',
+    'input.group: expected an id in the project ada.mnist, got "bob.mnist.5"',
   ],
   [
     "polyaxon-0.4",
     "Group",
     { experiments: ["ada.other.5"] },
-    'input.experiments[0]: expected one of the project ada.mnist, got "ada.other.5"',
+    'input.experiments[0]: expected an id in the project ada.mnist, got "ada.other.5"',
   ],
   ...["yes", "1e-3", "0777", "1_000", ".nan", "1:30", "&a 1", "0x1f"].flatMap((scalar) =>
     scalar.startsWith("&")

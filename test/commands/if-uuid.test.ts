@@ -104,7 +104,7 @@ test.each([
   ],
   [
     `archiveProject(id: "ada.mnist", isArchived: false, ifUuid: "u-1")`,
-    "ifUuid: expected none to restore, because archived records cannot be read",
+    "ifUuid: expected none when restoring, because archived records cannot be read",
   ],
 ])("%s is refused before anything is sent", async (call, message) => {
   const { ask, sent } = await start();

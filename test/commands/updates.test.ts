@@ -33,7 +33,7 @@ test("a name that crashes the server is reported as taken", async () => {
     ask(`mutation { done: ${field}(id: "${id}", input: { ${input} }) { __typename } }`);
   const codes = async (...given: readonly [string, string, string]) => codesOf(await update(...given));
   const message =
-    'input.name: expected a name that is not taken, got "base": the server failed, as it does at a name that is taken';
+    'input.name: expected a name that is not taken, got "base": the server failed, as it does when the name is taken';
   for (const [field, id, route] of [
     ["updateExperiment", "ada.mnist.3", "{owner}/{project}/experiments/{id}/"],
     ["updateProject", "ada.mnist", "{owner}/{project}"],

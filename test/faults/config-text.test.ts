@@ -160,7 +160,8 @@ describe("the source of a configuration", () => {
       const answer = await ask(
         `{ experiment(id: "ada.mnist.42") { name config { kind raw } again: config { kind } } }`,
       );
-      const message = "config: expected an object in JSON or YAML from the service, got a text that is none.";
+      const message =
+        "config: expected an object in JSON or YAML from the service, got a string that is neither.";
       expect(outcomeOf(answer)).toEqual({
         data: { experiment: { name: "base", config: null, again: null } },
         errors: ["config", "again"].map((at) =>

@@ -102,7 +102,7 @@ describe("trusted documents", () => {
     for (const [body, code, got] of [
       [{ query: QUERY }, "PERSISTED_QUERY_ID_REQUIRED", "a document"],
       [{ query: QUERY, extensions: persisted(QUERY) }, "PERSISTED_QUERY_ID_REQUIRED", "a document"],
-      [{ extensions: persisted(QUERY) }, "PERSISTED_QUERY_NOT_IN_LIST", "another"],
+      [{ extensions: persisted(QUERY) }, "PERSISTED_QUERY_NOT_IN_LIST", "an unknown hash"],
       [{ variables: {} }, "PERSISTED_QUERY_ID_REQUIRED", "none"],
     ] as const) {
       const errors = refusal(code, `Expected the hash of a trusted document, got ${got}.`);

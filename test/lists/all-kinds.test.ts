@@ -97,11 +97,11 @@ test("a filter that only some kinds support selects only those kinds", async () 
 test.each([
   [
     `filter: { builds: "ada.mnist.builds.5" }`,
-    "filter.builds: expected in lists of experiments or jobs only, got it for build jobs, groups",
+    "filter.builds: expected only for lists of experiments or jobs, got a list with build jobs, groups",
   ],
   [
     `filter: { metrics: { name: "loss" } }, kinds: [JOB, EXPERIMENT]`,
-    "filter.metrics: expected in lists of experiments only, got it for jobs",
+    "filter.metrics: expected only for lists of experiments, got a list with jobs",
   ],
   [
     `order: { by: { metric: "loss" } }`,

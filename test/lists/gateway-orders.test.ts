@@ -354,7 +354,7 @@ test.each(["jobs", "buildJobs", "groups"])("ordering %s by a parameter is refuse
     failure(
       "project.list",
       "BAD_USER_INPUT",
-      `order.by.parameter: expected in lists of experiments only, got it for ${many}`,
+      `order.by.parameter: expected only for lists of experiments, got a list with ${many}`,
     ),
   ]);
   expect(calls()).toEqual([]);

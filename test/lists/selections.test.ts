@@ -108,7 +108,7 @@ describe("a filter by a group", () => {
     });
     const { errors } = (await next()) ?? {};
     expect(errors?.map(({ message }) => message)).toEqual([
-      "filter.groups: expected a selection as the only Group of a list of a project, got ada.mnist.4 with others",
+      "filter.groups: expected no other Group together with a selection, got ada.mnist.4 with others",
     ]);
   });
 
@@ -126,7 +126,7 @@ describe("a filter by a group", () => {
       failure(
         at,
         "BAD_USER_INPUT",
-        `${argument}: expected a selection as the only Group of a list of a project, got ada.mnist.4 with others`,
+        `${argument}: expected no other Group together with a selection, got ada.mnist.4 with others`,
       ),
     ]);
   });

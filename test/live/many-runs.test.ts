@@ -64,7 +64,7 @@ test("an invalid filter of watched runs is refused before the first poll", async
     }`,
     variables: { of: globalId("Project:ada/mnist") },
   });
-  const message = "filter.metrics: expected in lists of experiments only, got it for jobs";
+  const message = "filter.metrics: expected only for lists of experiments, got a list with jobs";
   expect(await refused.next()).toMatchObject({
     errors: [{ message, extensions: { code: "BAD_USER_INPUT" } }],
   });

@@ -152,7 +152,7 @@ test("one hostile id is null, and the other ids are resolved", async () => {
   const { ask, service } = await startBefore(() => ({ json: { id: 1, uuid: "u" } }));
   const ids = [IDS["Experiment"], globalId("Experiment:../x/1"), IDS["Job"]];
   const query = "query ($ids: [ID!]!) { entities(ids: $ids) { ... on Trackable { uuid } } }";
-  const message = `ids[1]: expected a name without blanks, control characters and / \\ ? # %, got ".."`;
+  const message = `ids[1]: expected a name without whitespace, control characters or / \\ ? # %, got ".."`;
   expect(outcomeOf(await ask(query, { ids }))).toEqual({
     data: { entities: [{ uuid: "u" }, null, { uuid: "u" }] },
     errors: [failure("entities.1", "BAD_USER_INPUT", message)],

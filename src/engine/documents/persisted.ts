@@ -55,7 +55,10 @@ export const trustedDocuments =
     }
     const text = documents.get(bare(id));
     if (text !== undefined) return text;
-    throw rejection("Expected the hash of a trusted document, got another.", "PERSISTED_QUERY_NOT_IN_LIST");
+    throw rejection(
+      "Expected the hash of a trusted document, got an unknown hash.",
+      "PERSISTED_QUERY_NOT_IN_LIST",
+    );
   };
 
 /** The error for an unknown hash. With `application/json`, its HTTP status is 200, because clients expect that. */

@@ -194,6 +194,8 @@ function problemOf(operations: number, operationName: OperationName): string {
   if (operationName == null)
     return `Expected operationName, because the document has ${operations} operations.`;
   // A string that is not a GraphQL name does not help the reader of the message.
-  const got = /^\w{1,100}$/.test(operationName) ? `"${operationName}"` : "a text that is no name";
+  const got = /^\w{1,100}$/.test(operationName)
+    ? `"${operationName}"`
+    : "a name that is invalid or longer than 100 characters";
   return `Expected operationName to be the name of an operation of the document, got ${got}.`;
 }

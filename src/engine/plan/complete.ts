@@ -27,7 +27,7 @@ import type {
   ResultSlots,
 } from "./types.ts";
 
-/** Creates the function that completes the non-null values of a type, which may be nullable or not. */
+/** Creates the function that completes the values of a type that are not null. The type itself may be nullable. */
 export function completerOf(compilation: Compilation, type: GraphQLOutputType, field: CompletedField) {
   const present = getNullableType(type);
   const isNullable = present === type;

@@ -126,8 +126,8 @@ const loadNamed = (run: ExperimentResource, session: Context["session"]) =>
 async function compare(ids: readonly string[], onlyDifferences: boolean, context: Context) {
   const named = ids.map((id, index) => resolveId(Experiment.kind, `ids[${index}]`, id));
   const { size } = new Set(named.map(({ address }) => Experiment.kind.formatName(address)));
-  if (size < 2 || ids.length > MAX_IDS)
-    throw new InputError(`ids: expected 2 to ${MAX_IDS} different runs, got ${size}`);
+  if (size < 2) throw new InputError(`ids: expected at least 2 different runs, got ${size}`);
+  if (ids.length > MAX_IDS) throw new InputError(`ids: expected at most ${MAX_IDS} ids, got ${ids.length}`);
   const records = await Promise.all(named.map((run) => loadNamed(run, context.session)));
   const runs = named.flatMap((run, index) => {
     const loaded = records[index];

@@ -83,7 +83,7 @@ export function recordIdIn(typeName: string, id: string, parent: Resource): numb
   throw new InputError("after: expected the id of a record of this resource, got that of another");
 }
 
-const a = (noun: string): string => `${/^[AEIO]/u.test(noun) ? "an" : "a"} ${noun}`;
+export const a = (noun: string): string => `${/^[AEIO]/u.test(noun) ? "an" : "a"} ${noun}`;
 
 /** The kinds that an argument accepts. `one`: the noun for them in error messages. */
 export interface Candidates {

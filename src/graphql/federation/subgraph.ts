@@ -49,7 +49,7 @@ function find(representation: Representation, keys: Keys): Resource {
     const text = representation[field];
     if (typeof text === "string") return findBy(text);
   }
-  throw new InputError(`expected a text in ${either(Object.keys(keys))}, got none`);
+  throw new InputError(`expected a string in ${either(Object.keys(keys))}, got none`);
 }
 
 const MAX_REPRESENTATIONS = 1_000;

@@ -83,7 +83,7 @@ async function numberIn<R extends object, At extends Address>(
   const { owner, project: name, id: number }: Address = address;
   if (owner !== project.owner || name !== project.project)
     throw new InputError(
-      `${argument}: expected one of the project ${project.owner}.${project.project}, got ${quote(id)}`,
+      `${argument}: expected an id in the project ${project.owner}.${project.project}, got ${quote(id)}`,
     );
   if (!Number.isSafeInteger(Number(number)))
     throw new InputError(`${argument}: expected an id below 2^53, got ${quote(id)}`);
@@ -189,7 +189,7 @@ root.mutation("createGroup", {
         return { content: typeof written === "string" ? written : yamlOf(written) };
       }
       if (specification != null || specificationText != null)
-        throw new InputError(`input: ${ONE}, or \`experiments\`, got both`);
+        throw new InputError("input: expected either `experiments` or a specification, got both");
       if (experiments.length > MAX_SELECTED)
         throw new InputError(
           `input.experiments: expected at most ${MAX_SELECTED}, got ${experiments.length}`,

@@ -170,7 +170,7 @@ root.mutation("archiveProject", {
       const endpoint = isArchived ? archive : restore;
       session.server.supported(endpoint);
       if (ifUuid != null && !isArchived)
-        throw new InputError("ifUuid: expected none to restore, because archived records cannot be read");
+        throw new InputError("ifUuid: expected none when restoring, because archived records cannot be read");
       if (ifUuid != null) await requireUuid(source, ifUuid, context);
       const now = isArchived ? await readBefore(source, keysOf("project"), context) : source;
       await session.send(endpoint, source.address, undefined);

@@ -65,7 +65,9 @@ const phases: Conditions<readonly RunPhase[]> = (values, argument, filtered) =>
   statuses("anyOf")(
     values.flatMap((phase) => {
       if (phase !== "UNKNOWN") return statusesOf(phase);
-      throw new InputError(`${argument}: expected a phase that statuses have, got ${phase}`);
+      throw new InputError(
+        `${argument}: expected a phase other than UNKNOWN, got ${phase}; use \`rawStatuses\``,
+      );
     }),
     argument,
     filtered,
@@ -256,7 +258,7 @@ export function checkKinds(argument: string, key: string, listed: readonly RunKi
   if (lacking.length === 0) return;
   const having = kindsWith(key).map(({ many }) => many);
   const got = lacking.map(({ many }) => many).join(", ");
-  throw new InputError(`${argument}: expected in lists of ${either(having)} only, got it for ${got}`);
+  throw new InputError(`${argument}: expected only for lists of ${either(having)}, got a list with ${got}`);
 }
 
 /** Throws `InputError` if the filter has a member that one of the listed kinds does not support. */
@@ -306,7 +308,7 @@ export function checkGroups(
     const record = await load(group, ["group_type"], session).catch(nullIfNotFound);
     if (record?.group_type !== "selection") return;
     throw new InputError(
-      `${argument}: expected a selection as the only ${Group.kind.name} of a list of a project, got ${Group.kind.formatName(group.address)} with others`,
+      `${argument}: expected no other ${Group.kind.name} together with a selection, got ${Group.kind.formatName(group.address)} with others`,
     );
   };
   return splitGroup(server.profile, request).conditions.flatMap(({ key, argument, operands }) => {

@@ -141,7 +141,7 @@ export function boundConditions(
     throw new InputError(`${argument}.${operator}: expected a finite number, got ${bound}`);
   });
   if (lower > upper || (lower === upper && isOpen))
-    throw new InputError(`${argument}: expected bounds that a number can meet, got ${lower} to ${upper}`);
+    throw new InputError(`${argument}: expected bounds that a number can satisfy, got ${lower} to ${upper}`);
   return conditions;
 }
 

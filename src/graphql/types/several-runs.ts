@@ -71,7 +71,10 @@ function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand
   return endpoint;
 }
 
-/** Groups the runs by request: the experiments of a project if the server has the command for many, otherwise each run. */
+/**
+ * Groups the runs by the request that handles them. If the server has a bulk command, the experiments of a project share one request. Every
+ * other run has its own.
+ */
 function groupsOf(all: Iterable<RunResource>, { forMany }: ManyCommand, { server }: Context) {
   const groups = new Map<string, RunResource[]>();
   for (const run of all) {

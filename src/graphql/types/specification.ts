@@ -108,7 +108,7 @@ export async function buildSpecification(given: SpecificationInput, context: Con
   if (isNested === (buildSection !== null)) return written;
   if (isNested && Object.keys(top).length > 0)
     throw new InputError(
-      `input: expected the image in the section \`build\` or at the top, got also ${quote(Object.keys(top).join(", "))}`,
+      `input: expected the image in the section \`build\` or at the top, also got ${quote(Object.keys(top).join(", "))}`,
     );
   requireUnambiguous(null, "the server takes another form of build");
   const head = { version: version ?? 1, kind };

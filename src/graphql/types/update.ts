@@ -25,7 +25,7 @@ export const orTaken =
     if (name == null || !(error instanceof GatewayError)) throw error;
     const { code, details } = error;
     if (code !== "UPSTREAM_ERROR" || details.upstream?.status !== 405) throw error;
-    const message = `input.name: expected a name that is not taken, got ${quote(name)}: the server failed, as it does at a name that is taken`;
+    const message = `input.name: expected a name that is not taken, got ${quote(name)}: the server failed, as it does when the name is taken`;
     throw new GatewayError("BAD_USER_INPUT", message, details);
   };
 

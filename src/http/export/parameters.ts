@@ -67,7 +67,7 @@ export function createParameters(schema: GraphQLSchema, hideSuggestions: boolean
       else if (name === BOM_PARAMETER) hasMark = isMarked(text);
       else {
         const known = [...types.keys(), ...lists, BOM_PARAMETER].join(", ");
-        throw new InputError(`expected parameters of the address among ${known}, got ${quote(name)}`);
+        throw new InputError(`expected one of the query parameters ${known}, got ${quote(name)}`);
       }
     }
     // Safe: the values were coerced to the types of the arguments.

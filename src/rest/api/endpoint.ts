@@ -191,7 +191,7 @@ export function segment(name: string, value: string): string {
     value.length === 0 || value.length > MAX_SEGMENT_LENGTH
       ? `expected 1 to ${MAX_SEGMENT_LENGTH} characters, got ${value.length}`
       : value === "." || value === ".." || OUTSIDE_A_SEGMENT.test(value)
-        ? `expected a name without blanks, control characters and / \\ ? # %, got ${JSON.stringify(value)}`
+        ? `expected a name without whitespace, control characters or / \\ ? # %, got ${JSON.stringify(value)}`
         : null;
   if (issue) throw new InputError(`${name}: ${issue}`);
   return value;
@@ -211,7 +211,7 @@ export const isPlainPath = (path: string): boolean =>
 export function plainPath(argument: string, path: string): string {
   if (isPlainPath(path)) return path;
   throw new InputError(
-    `${argument}: expected a relative path such as checkpoints/model.bin, up to ${MAX_PATH_BYTES} bytes when percent-encoded, without empty segments, \`.\`, \`..\`, \`\\\` and control characters, got ${JSON.stringify(path.slice(0, 60))}`,
+    `${argument}: expected a relative path such as checkpoints/model.bin, up to ${MAX_PATH_BYTES} bytes when percent-encoded, without empty segments, \`.\`, \`..\`, \`\\\` or control characters, got ${JSON.stringify(path.slice(0, 60))}`,
   );
 }
 

@@ -64,7 +64,7 @@ function* parse(content: string): CooperativeTask<ByName | string> {
   try {
     return (yield* parseYaml(content)).value;
   } catch {
-    return "an object in JSON or YAML from the service, got a text that is none";
+    return "an object in JSON or YAML from the service, got a string that is neither";
   }
 }
 
