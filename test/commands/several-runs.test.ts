@@ -107,6 +107,17 @@ test("reports each run as NOT_SENT when the server lacks the command", async () 
   expect(sent()).toEqual([]);
 });
 
+test("sends no stop for finished runs that need requests of their own", async () => {
+  const { ask, sent } = await start(startMany());
+  const ids = `["ada.mnist.jobs.12", "ada.mnist.builds.3", "ada.mnist.experiments.13"]`;
+  expect(await ask(`mutation { stopRuns(ids: ${ids}) { results { outcome code } } }`)).toEqual({
+    data: {
+      stopRuns: { results: ["NOT_SENT", "DONE", "NOT_SENT"].map((outcome) => ({ outcome, code: null })) },
+    },
+  });
+  expect(sent().filter((call) => !call.startsWith("GET"))).toEqual(["POST ada/mnist/builds/3/stop"]);
+});
+
 describe("a bulk command for a project's experiments", () => {
   test("stops unfinished runs with one request, and reports on each run", async () => {
     const { ask, service } = await start(startMany());

@@ -63,7 +63,7 @@ describe("the output files of a run", () => {
   });
 
   test("have no path or URL if their names are invalid", async () => {
-    const names = ["../../etc/passwd", "a\nb", ""];
+    const names = ["../../etc/passwd", "a/b", "a\nb", ""];
     const gateway = await filesOf({ dirs: ["..", "a\\b"], files: names.map((name) => [name, 1]) });
     expect(await shown(gateway)).toMatchObject({
       folders: [{ path: null }, { path: null }],

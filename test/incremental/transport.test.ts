@@ -101,6 +101,17 @@ describe("incremental delivery by the Accept header", () => {
   });
 });
 
+test("an operation can be requested as a whole and in payloads, one after the other", async () => {
+  const { url } = await start();
+  const whole = `{"data":{"experiment":{"status":"RUNNING","buildJob":{"description":"A build."}}}}`;
+  for (const [accept, body] of [
+    ["application/json", whole],
+    ["multipart/mixed", parts(FIRST, SECOND)],
+    ["application/json", whole],
+  ] as const)
+    expect(await (await ask(url, accept)).text()).toBe(body);
+});
+
 const WHOLE = `{"data":{"experiment":{"status":"RUNNING","buildJob":{"description":"A build."}}}}`;
 
 test.each([

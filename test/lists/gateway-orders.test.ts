@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { RELEASE_04, startBefore } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
@@ -265,6 +265,27 @@ describe("the order by DURATION", () => {
     // By the time of the next page, the run has lasted longer than all others.
     Object.assign(active, { last_status: "succeeded", finished_at: hoursAgo(-100) });
     expect((await listed({ order, first: 2, after: page.endCursor })).ids).toEqual([3]);
+  });
+
+  test("compares active runs as of the beginning of a slow read", async () => {
+    const noon = Date.UTC(2026, 0, 1, 12);
+    vi.useFakeTimers({ toFake: ["Date"], now: noon });
+    onTestFinished(() => void vi.useRealTimers());
+    const active = { ...timed(2, "running", null, null), started_at: "2026-01-01T07:00:00Z" };
+    const ended = { ...timed(1, "succeeded", null, null), started_at: "2026-01-01T00:00:00Z" };
+    const results: object[] = [{ ...ended, finished_at: "2026-01-01T05:42:00Z" }, active];
+    const { ask } = await startBefore(() => {
+      // The response takes an hour. Meanwhile the active run ends, which the next page shows.
+      vi.setSystemTime(Date.now() + 3_600_000);
+      const headers = { date: new Date().toUTCString() };
+      return { json: { count: 2, next: null, results }, headers };
+    }, RELEASE_04);
+    const pageAfter = async (after: string | null) =>
+      listIn(await ask(QUERY, { order: byDuration("ASC"), first: 1, after }), "project.experiments");
+    const page = await pageAfter(null);
+    expect(page.nodes).toEqual([{ internalId: "2" }]);
+    results[1] = { ...active, last_status: "succeeded", finished_at: "2026-01-01T12:30:00Z" };
+    expect((await pageAfter(page.pageInfo.endCursor)).nodes).toEqual([{ internalId: "1" }]);
   });
 
   test.each(["jobs", "buildJobs", "groups"])("sorts %s as well", async (list) => {

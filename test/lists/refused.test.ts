@@ -36,6 +36,11 @@ const TOO_LONG: readonly Row[] = (
       `filter: { parameters: {name: "lr", values: [${'"a",'.repeat(2_001)}]}}`,
       "filter.parameters[0].values: expected at most 2000 values, got 2001",
     ],
+    // A message repeats at most 60 characters of a value.
+    [
+      `order: { by: { metric: "${"/m".repeat(500)}" }, direction: ASC }`,
+      `order.by.metric: expected a name that the server can sort by: letters, digits, - and single _ in between, got "${"/m".repeat(30)}"`,
+    ],
     [`query: "${"x".repeat(2_001)}"`, "query: expected at most 2000 characters, got 2001"],
   ] as const
 ).map(([args, message]) => [`experiments(${args})`, message]);

@@ -146,6 +146,18 @@ describe("the tail of a log", () => {
   });
 });
 
+test.each([true, false])(
+  "cuts one long last line at its beginning, with its length known: %j",
+  async (hasLength) => {
+    const log = await startLog(`first\n${"x".repeat(1_000)}0123456789`, hasLength);
+    expect(await readWindowOf(log, { tailLines: 1, maxBytes: 10 })).toMatchObject({
+      text: "0123456789",
+      startByte: 1_006,
+      hasMore: false,
+    });
+  },
+);
+
 test("refuses `after` with `tailLines` before anything is sent", async () => {
   const log = await startLog("one\n");
   expect(outcomeOf(await log.ask(READ_LOG, { after: opaque("byte:0"), tailLines: 1 }))).toEqual({

@@ -140,6 +140,7 @@ describe("metricSeries", () => {
       9,
       [9, 60, 68],
     ],
+    ["in a series that needs no downsampling", [0, ...gap(3), 1], 5, [1, 2, 3]],
     ["that is the whole series", gap(700), 2, [0, 699]],
     [
       "that is longer than many other gaps",

@@ -267,3 +267,22 @@ test.each([
     data: { experiment: { durationSeconds } },
   });
 });
+
+test.each([
+  ["branch", { branch: "main" }],
+  ["commit", { commit: "main" }],
+  ["head", {}],
+  ["git_url", { url: "main" }],
+])("a code reference may consist of %s alone", async (key, shown) => {
+  const codeOf = async (value: string) => {
+    const reference = { [key]: value, is_dirty: true };
+    const { ask } = await startBefore(
+      { ...run({}), "ada/mnist/experiments/1/coderef": reference },
+      RELEASE_04,
+    );
+    return ask(`{ experiment(id: "ada.mnist.1") { codeReference { branch commit isDirty url } } }`);
+  };
+  const whole = { branch: null, commit: null, isDirty: true, url: null, ...shown };
+  expect(await codeOf("main")).toEqual({ data: { experiment: { codeReference: whole } } });
+  expect(await codeOf("")).toEqual({ data: { experiment: { codeReference: null } } });
+});
