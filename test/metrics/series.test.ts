@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { startPaging } from "../support/child-lists.ts";
-import { startFake, startRecords } from "../support/fake.ts";
-import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
+import { pageOf, startFake, startRecords } from "../support/fake.ts";
+import { type Answer, RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
 import { measureTicks } from "../support/ticks.ts";
 
 const METRICS = "ada/mnist/experiments/42/metrics";
@@ -128,6 +128,21 @@ describe("metricSeries", () => {
     expect(loss?.totalPoints).toBe(1_000);
     expect(loss?.values).toHaveLength(20);
     expect(loss?.times[loss.values.indexOf(1_000)]).toBe(time(617));
+  });
+
+  test("has each point once although all records have the same time", async () => {
+    const rows = Array.from({ length: 45 }, (_, id) => ({ ...recording(0, { loss: id }), id: id + 1 }));
+    const { ask } = await startBefore((seen) => pageOf(rows, seen), RELEASE_04);
+    const answer = await ask(
+      `{ experiment(id: "ada.mnist.experiments.42") { metricSeries { totalPoints values } } }`,
+    );
+    expect(answer).toEqual({
+      data: {
+        experiment: {
+          metricSeries: [{ totalPoints: 45, values: rows.map(({ values }) => Object(values).loss) }],
+        },
+      },
+    });
   });
 
   const numbers = (count: number) => Array.from({ length: count }, (_, second) => second);

@@ -78,10 +78,11 @@ describe("an explained operation", () => {
       },
       { ...POLYAXON, EXPLAIN: "on" },
     );
-    const { requests } = await explain(
+    const { requests, totals } = await explain(
       { ask },
       `{ group(id: "ada.mnist.groups.1") { experiments(first: 2) { nodes { metrics { totalCount } } } } }`,
     );
+    expect(totals).toMatchObject({ requests: 3, withoutRungraph: 2 });
     const found = requests.map(({ template, fields, reads }) => `${template} ${fields} ${reads}`);
     expect(found.toSorted()).toEqual([
       "{owner}/{project}/experiments group.experiments 1",

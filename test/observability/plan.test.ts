@@ -93,6 +93,21 @@ describe("a plan", () => {
     ]);
   });
 
+  test("includes reads of records in lists of bookmarks", async () => {
+    const gateway = await startDemoGateway({ env: POLYAXON });
+    const plan = await explain(
+      gateway,
+      "plan",
+      `{ viewer { bookmarks(kind: JOB, first: 1) { nodes { ... on Job { readme buildJob { commit } } } } } }`,
+    );
+    expect(roundsOf(plan)).toEqual([
+      "1 GET users/",
+      "2 GET bookmarks/{owner}/jobs",
+      "3 GET {owner}/{project}/builds/{id}/",
+      "3 GET {owner}/{project}/jobs/{id}/",
+    ]);
+  });
+
   test("executes no command", async () => {
     const gateway = await startDemoGateway({ env: POLYAXON });
     const plan = await explain(

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { startFake, type FakeResponse } from "../support/fake.ts";
 import { latch } from "../support/latch.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
@@ -12,8 +12,10 @@ import {
   RUNNING_RECORD,
   STATUS_CALL,
   statusesOf,
+  statusOf,
 } from "../support/one-read.ts";
 import { experimentId, FIRST_POLL } from "../support/live-service.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { refusal } from "../support/throttling.ts";
 
@@ -29,13 +31,13 @@ async function startFailing(env: Record<string, string> = {}) {
     if (trouble && method === "GET") return trouble(path);
     return { json: method === "GET" ? { ...RUNNING_RECORD, id: experimentIn(path) } : {} };
   });
-  const { clock, advance } = fakeClock();
+  const { clock, advance, timers } = fakeClock();
   const gateway = await startGateway({
     upstream: service,
     clock,
     env: { STALE_MAX_AGE_MS: "60000", REQUEST_TIMEOUT_MS: "50000", ...env },
   });
-  return { service, gateway, advance, fail: (how: typeof trouble) => (trouble = how) };
+  return { service, gateway, advance, timers, fail: (how: typeof trouble) => (trouble = how) };
 }
 
 const status = (code: number): FakeResponse => ({ json: { detail: "No." }, status: code });
@@ -67,6 +69,22 @@ describe("the last known response is returned", () => {
     expect(await askFor(gateway)).toEqual(STALE_ANSWER(1));
     fail(() => status(404));
     expect(service.calls()).toEqual([STATUS_CALL]);
+  });
+
+  test("immediately while the only read that is allowed after a 429 is in flight", async () => {
+    const blocked = latch();
+    const { service, gateway, advance, timers, fail } = await startFailing();
+    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
+    fail(() => refusal(1));
+    const reading = askFor(gateway, statusOf(7));
+    await vi.waitUntil(() => timers().includes(1_000), LONG_TIMEOUT);
+    fail(() => blocked.opened.then(() => ({ json: { ...RUNNING_RECORD, id: 7 } })));
+    advance(1_000);
+    await vi.waitUntil(() => service.seen().length === 3, LONG_TIMEOUT);
+    expect(await askFor(gateway)).toEqual(STALE_ANSWER(1));
+    blocked.open();
+    expect(firstCodeOf(await reading)).toBe("ok");
+    expect(service.seen()).toHaveLength(3);
   });
 
   test("except when the gateway itself is overloaded", async () => {
