@@ -16,7 +16,7 @@ test("a queue whose concurrency decreases starts nothing until enough items end"
   expect(root.dequeue()).toEqual({ priority: 1 });
 });
 
-test("a queue may exceed a reduced concurrency again after its excess has ended", () => {
+test("a queue may exceed a reduced concurrency again afterwards", () => {
   let limit = 3;
   const root = new FairQueue<{ readonly priority: number }>(null, {
     concurrency: () => limit,

@@ -191,7 +191,7 @@ test.each([...(isRounded ? ["a: 9007199254740993", "a: [-9007199254740993]"] : [
   },
 );
 
-test("sends parameters although a block before them has no line break of its own", async () => {
+test("sends parameters if only the end lacks a line break", async () => {
   const service = await startAccepting();
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const text = `kind: experiment\n${RUN}\ndeclarations:\n  note: |\n    a\n  lr: 0.1`;

@@ -101,7 +101,7 @@ describe("incremental delivery by the Accept header", () => {
   });
 });
 
-test("an operation can be requested as a whole and in payloads, one after the other", async () => {
+test("an operation can be requested whole, in payloads, and whole again", async () => {
   const { url } = await start();
   const whole = `{"data":{"experiment":{"status":"RUNNING","buildJob":{"description":"A build."}}}}`;
   for (const [accept, body] of [

@@ -147,7 +147,7 @@ describe("the tail of a log", () => {
 });
 
 test.each([true, false])(
-  "cuts one long last line at its beginning, with its length known: %j",
+  "cuts the beginning of a long last line, with known length: %j",
   async (hasLength) => {
     const log = await startLog(`first\n${"x".repeat(1_000)}0123456789`, hasLength);
     expect(await readWindowOf(log, { tailLines: 1, maxBytes: 10 })).toMatchObject({

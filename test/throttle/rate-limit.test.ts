@@ -82,7 +82,7 @@ describe("a gateway limited to 20 upstream requests a minute", () => {
     expect(time.clock.now()).toBeLessThanOrEqual(63_000);
   });
 
-  test("sends one read a minute if the limit is one request a minute", async () => {
+  test("sends one read a minute with a limit of 1/60", async () => {
     const { time, service, gateway } = await startRateLimited({ UPSTREAM_RATE_LIMIT: "1/60" });
     expect(firstCodeOf(await askFor(gateway, statusOf(1)))).toBe("ok");
     expect(firstCodeOf(await settle(askFor(gateway, statusOf(2)), time, gateway))).toBe("ok");

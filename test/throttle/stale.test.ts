@@ -71,7 +71,7 @@ describe("the last known response is returned", () => {
     expect(service.calls()).toEqual([STATUS_CALL]);
   });
 
-  test("immediately while the only read that is allowed after a 429 is in flight", async () => {
+  test("immediately while another read tests the limit after a 429", async () => {
     const blocked = latch();
     const { service, gateway, advance, timers, fail } = await startFailing();
     expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
