@@ -1,10 +1,13 @@
+import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { callOf, type Command, commandCalled, idOf, routeOf, silentCommands } from "../support/commands.ts";
-import { failure, outcomeOf } from "../support/errors.ts";
+import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { startFake, type FakeResponse } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
-import { html } from "../support/replies.ts";
+import { html, PAGE } from "../support/replies.ts";
 
 /** Commands whose response is not in the document, and whose payload contains the record. */
 const acts = silentCommands.filter(({ kind, name }) => kind && !name.startsWith("delete"));
@@ -65,6 +68,28 @@ test.each(["text/html", "Text/HTML; charset=utf-8", ""])(
     expect(service.inOrder()).toEqual(silentCommands.map((command) => callOf(command)));
   },
 );
+
+describe("a command answered with an untyped page has an unknown outcome", () => {
+  test.each<[string, Record<string, string>, (string | Buffer)[]]>([
+    ["after white space in chunks of its own", {}, ["\uFEFF", "\r\n\r\n", PAGE]],
+    ["after long white space", {}, [" ".repeat(2_000) + PAGE]],
+    ["in gzip", { "content-encoding": "gzip" }, [gzipSync(PAGE)]],
+  ])("%s", async (_, headers, chunks) => {
+    const { ask } = await startBefore(() => async (response: ServerResponse) => {
+      response.writeHead(200, headers);
+      for (const chunk of chunks) {
+        response.write(chunk);
+        await sleep(20);
+      }
+      response.end();
+    });
+    // Safe: there is at least one such command.
+    const command = acts[0] as Command;
+    expect(
+      errorsOf(await ask(`mutation { ${command.mutation} ${addressOf(command).selection} }`)),
+    ).toMatchObject([{ message: "The service responded with an HTML page.", outcome: "unknown" }]);
+  });
+});
 
 test("removing a missing bookmark succeeds unless the record itself is missing", async () => {
   const records: Readonly<Record<string, string>> = {

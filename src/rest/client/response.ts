@@ -69,12 +69,9 @@ function parseTaskOf(
 
 function isHtmlPage(response: WholeResponse): boolean {
   const { body } = response;
-  if (hasNoType(response)) return body.toString("utf8", 0, MAX_SPACE).trimStart().startsWith("<");
+  if (hasNoType(response)) return body.toString("utf8", 0, MAX_ERROR_BYTES).trimStart().startsWith("<");
   return isHtml(response) && body.length > 0;
 }
-
-/** Maximum bytes before the first tag of a page. */
-const MAX_SPACE = 1_000;
 
 const NO_BODY = { answer: undefined, mismatches: [] };
 

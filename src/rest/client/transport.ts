@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import Pool from "undici/lib/dispatcher/pool.js";
 import { GatewayError, StacklessError } from "../../errors.ts";
 import { BoundedBuffer, EMPTY, IN_SHORT_CHUNKS } from "../../callers/bounded-buffer.ts";
-import { decodeBody } from "./body.ts";
+import { decodeBody, decoderOf } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
 import type { Consumer } from "./upstream-call.ts";
 
@@ -147,8 +147,8 @@ class ResponseHandler {
   #abort: (() => void) | null = null;
   #head: ResponseHead | null = null;
   #body: BoundedBuffer | null = null;
-  /** Whether the first bytes of a body tell if it is HTML, and nothing else of it is needed. */
-  #isFirstChunkEnough = false;
+  /** Whether the first characters of a body, other than white space, tell if it is HTML, and nothing else of it is needed. */
+  #isStartEnough = false;
 
   constructor(consumer: Consumer, done: Done, maxBytes: number | null, timeoutMs: number) {
     this.#consumer = consumer;
@@ -174,7 +174,7 @@ class ResponseHandler {
       this.#body = new BoundedBuffer(this.#maxBytes, this.#consumer);
     else if (status >= 300 || isHtml(this.#head) || hasNoType(this.#head)) {
       this.#body = new BoundedBuffer(MAX_ERROR_BYTES, this.#consumer);
-      this.#isFirstChunkEnough = status < 300 && hasNoType(this.#head);
+      this.#isStartEnough = status < 300 && hasNoType(this.#head) && decoderOf(this.#head.encoding) === null;
     } else this.#succeedWith(this.#head, EMPTY);
     return true;
   }
@@ -187,8 +187,9 @@ class ResponseHandler {
   }
 
   onData(chunk: Buffer): boolean {
-    if (this.#head && this.#isFirstChunkEnough) {
-      this.#isFirstChunkEnough = false;
+    // `trim` also removes a byte order mark.
+    if (this.#head && this.#isStartEnough && chunk.toString().trim() !== "") {
+      this.#isStartEnough = false;
       this.#succeedWith(this.#head, chunk);
     }
     try {
