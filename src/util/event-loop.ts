@@ -4,6 +4,31 @@ let lastTick: Promise<void> = Promise.resolve();
 export const yieldToEventLoop = (): Promise<void> =>
   (lastTick = lastTick.then(() => new Promise((resolve) => void setImmediate(resolve))));
 
+/** Time in milliseconds after which `inLaterTick` leaves the next work to the next tick. */
+const WORK_SLICE_MS = 3;
+
+const waiting: (() => void)[] = [];
+
+function runWaiting(): void {
+  const until = performance.now() + WORK_SLICE_MS;
+  do waiting.shift()?.();
+  while (waiting.length > 0 && performance.now() < until);
+  if (waiting.length > 0) setImmediate(runWaiting);
+}
+
+/** Does work in a later tick of the event loop. Short work shares a tick: 1,000 ticks in a row would delay other tasks for seconds. */
+export const inLaterTick = <Result>(work: () => Result): Promise<Result> =>
+  new Promise((resolve, reject) => {
+    const run = (): void => {
+      try {
+        resolve(work());
+      } catch (error) {
+        reject(error);
+      }
+    };
+    if (waiting.push(run) === 1) setImmediate(runWaiting);
+  });
+
 /** Maximum duration of an iteration of the event loop in which hardly any bytes or connections arrive, in milliseconds. */
 const SHORT_ITERATION_MS = 1;
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
+import { yieldToEventLoop } from "../../src/util/event-loop.ts";
 import { SlidingWindow } from "../../src/util/sliding-window.ts";
 import { globalId } from "../support/ids.ts";
 import { experimentId, FIRST_POLL, startLive, update } from "../support/live-service.ts";
@@ -31,6 +32,27 @@ test("with filters by id, polls of 24 runs share one request", async () => {
         .toSorted((one, other) => one - other),
     ),
   ).toEqual([runs.map(({ id }) => id), runs.map(({ id }) => id)]);
+});
+
+test("polls of 200 runs that end together delay no other task", async () => {
+  const runs = experiments(200);
+  const { watch, advance } = await startLive(runs, RELEASE_04);
+  const watchers = await Promise.all(runs.map(({ id }) => watch(id)));
+  const waits: number[] = [];
+  const watched = { isOver: false };
+  const measured = (async () => {
+    for (const wait = { isOver: false }; !watched.isOver; wait.isOver = false) {
+      void yieldToEventLoop().then(() => (wait.isOver = true));
+      let ticks = 0;
+      for (; !wait.isOver; ticks++) await new Promise((resolve) => void setImmediate(resolve));
+      waits.push(ticks);
+    }
+  })();
+  advance(FIRST_POLL);
+  await Promise.all(watchers.map((watcher) => watcher.next()));
+  watched.isOver = true;
+  await measured;
+  expect(Math.max(...waits)).toBeLessThan(20);
 });
 
 test("watching a group takes one request per poll", async () => {

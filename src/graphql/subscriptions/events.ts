@@ -13,7 +13,7 @@ import { Run } from "../core/refs.ts";
 import { isFinished, type RunStatus, RunStatusEnum } from "../types/status.ts";
 import type { Context, StreamContext } from "../core/context.ts";
 import { areEqual } from "../../util/equality.ts";
-import { yieldToEventLoop } from "../../util/event-loop.ts";
+import { inLaterTick } from "../../util/event-loop.ts";
 import { ownCopy } from "../../util/own-copy.ts";
 
 /** The keys that events need. Every list of runs has them, so one list request can replace the reads of many runs. */
@@ -34,6 +34,7 @@ export function runSource<R extends TrackedRecord>(
   const endpoint = kind.run?.endpoints.read ?? runs.experiment.endpoints.job;
   // Safe: only kinds of run have batches, and runs have this address.
   const covering = server.batchOf(endpoint)?.common({ at: address as RunAddress, keys: EVENT_KEYS });
+  let bytes = 0;
   return {
     key: `run ${keyOf(run)}`,
     batchKey: covering && `${kind.name} ${covering}`,
@@ -41,11 +42,14 @@ export function runSource<R extends TrackedRecord>(
     read: async (session, before) => {
       const now = await readRun(run, session);
       // Comparing and measuring a long record takes about as long as parsing it, which has just taken its tick.
-      await yieldToEventLoop();
-      return latestOf(before, now);
+      return inLaterTick(() => {
+        const latest = latestOf(before, now);
+        if (latest !== before) bytes = estimateHeapBytes(latest);
+        return latest;
+      });
     },
     isFinal: isFinished,
-    bytesOf: estimateHeapBytes,
+    bytesOf: () => bytes,
   };
 }
 
