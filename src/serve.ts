@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import { systemCodeOf } from "./errors.ts";
 import { createGateway, type GatewaySettings } from "./gateway.ts";
-import { limitConnections, listConnections, reset, unanswered } from "./http/connections.ts";
+import { isCounted, limitConnections, listConnections, reset, unanswered } from "./http/connections.ts";
 import {
   afterPoll,
   createHttpServer,
@@ -51,7 +51,8 @@ export async function serve(options: GatewaySettings) {
     afterPoll(ARRIVAL_MS, () => {
       gateway.refuseUnfinished();
       for (const socket of connections.members()) {
-        if (unanswered(socket) > 0) continue;
+        // A WebSocket is being closed: a response after its last frame would be an error to its client.
+        if (unanswered(socket) > 0 || !isCounted(socket)) continue;
         // A client that has not read the bytes written before would not read a response either.
         if (socket.writableLength > 0) socket.destroy();
         else refuse(socket, 408);

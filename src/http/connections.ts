@@ -93,6 +93,9 @@ export function listConnections(server: Server): LinkedList<Socket> {
   return connections;
 }
 
+/** Whether `limitConnections` counts a connection: it counts all except WebSockets. */
+export const isCounted = (socket: Socket): boolean => socket[ENTRY] !== undefined;
+
 /**
  * The first connection of a list that has no unanswered request. If there is none, the first one whose client has not read all written
  * bytes, because anybody can request a large file and leave it unread.
