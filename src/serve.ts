@@ -51,7 +51,7 @@ export async function serve(options: GatewaySettings) {
     afterPoll(ARRIVAL_MS, () => {
       gateway.refuseUnfinished();
       for (const socket of connections.members()) {
-        // A WebSocket is being closed: a response after its last frame would be an error to its client.
+        // A WebSocket is already closing. A response after its last frame would be an error for its client.
         if (unanswered(socket) > 0 || !isCounted(socket)) continue;
         // A client that has not read the bytes written before would not read a response either.
         if (socket.writableLength > 0) socket.destroy();

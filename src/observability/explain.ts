@@ -154,7 +154,7 @@ function replay({ events, free }: OperationTrace, began: number) {
   return { loads: [...loads.values()], attempts, free: linksIn(free, costOf), scans };
 }
 
-/** The number of references without a request, and the first ones. */
+/** Counts the references that needed no request, and names the first ones. */
 function linksIn(free: OperationTrace["free"], costOf: (path: ResponsePath) => PathCost) {
   const first = new Set<PathCost>();
   let links = 0;

@@ -9,7 +9,7 @@ export function areEqual(one: unknown, other: unknown): boolean {
   if (Object.getPrototypeOf(one) !== Object.getPrototypeOf(other)) return false;
   const names = Object.keys(one);
   if (names.length !== Object.keys(other).length) return false;
-  // Safe: a value by a name.
+  // Safe: both are objects and no arrays.
   const [first, second] = [one as ByName, other as ByName];
   return names.every((name) => Object.hasOwn(second, name) && areEqual(first[name], second[name]));
 }

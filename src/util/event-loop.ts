@@ -4,7 +4,7 @@ let lastTick: Promise<void> = Promise.resolve();
 export const yieldToEventLoop = (): Promise<void> =>
   (lastTick = lastTick.then(() => new Promise((resolve) => void setImmediate(resolve))));
 
-/** Time in milliseconds after which `inLaterTick` leaves the next work to the next tick. */
+/** Time in milliseconds after which `inLaterTick` leaves further work to the next tick. */
 const WORK_SLICE_MS = 3;
 
 const waiting: (() => void)[] = [];

@@ -80,7 +80,7 @@ export function openQueue(meter: Meter) {
   };
 
   const stop = (reason: unknown): void => {
-    // The error of a field keeps its cause, from which callers' code and message are taken.
+    // The error of a field keeps its cause, from which the code and the message for callers are taken.
     const error = reason instanceof GraphQLError ? reason : stopError(reason);
     for (const part of open) deliver({ part, data: null, errors: [error], pending: [], isLast: true });
   };

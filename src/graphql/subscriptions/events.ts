@@ -41,7 +41,7 @@ export function runSource<R extends TrackedRecord>(
     endpoint,
     read: async (session, before) => {
       const now = await readRun(run, session);
-      // Comparing and measuring a long record takes about as long as parsing it, which has just taken its tick.
+      // Comparing and measuring a long record takes about as long as parsing it, and the parsing has just taken up this tick.
       return inLaterTick(() => {
         const latest = latestOf(before, now);
         if (latest !== before) bytes = estimateHeapBytes(latest);

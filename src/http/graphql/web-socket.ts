@@ -329,7 +329,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
         sockets.emit("connection", client, kept);
         // `graphql-ws` would write errors of the client, such as a message that is too long, to the console.
         client.removeAllListeners("error").on("error", () => {});
-        // A rejected handshake would be an error to clients. After this close code they connect again.
+        // Clients treat a rejected handshake as an error. After this close code, they connect again.
         if (isDraining) client.close(GOING_AWAY, "Going away");
       });
     },

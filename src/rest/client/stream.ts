@@ -102,7 +102,7 @@ const BODY_HEADERS = new Set(["content-length", "content-range", "accept-ranges"
 /** Headers with which an application leaves the sending of a file to nginx, Apache or lighttpd. The web server removes these headers. */
 const OFFLOAD_HEADERS = ["x-accel-redirect", "x-sendfile"];
 
-/** Destroys a response that does not end in time. Only the bodies of errors must: a download may take hours. */
+/** Destroys a response that does not end in time. For the bodies of errors only, because a download may take hours. */
 function endAfter(response: IncomingMessage, ms: number): void {
   const timer = setTimeout(() => response.destroy(new TimeoutError()), ms);
   response.once("close", () => clearTimeout(timer));

@@ -130,7 +130,7 @@ type Done = (
 export const isHtml = ({ contentType }: ResponseHead): boolean =>
   contentType?.toLowerCase().startsWith("text/html") ?? false;
 
-/** Whether only the body of a response tells if it is HTML. */
+/** Whether a response lacks a Content-Type, so that only its body shows whether it is HTML. */
 export const hasNoType = ({ contentType }: ResponseHead): boolean => !contentType?.trim();
 
 /** Collects a response. Settles exactly once, although undici may call several of its methods at the end. */
@@ -147,7 +147,7 @@ class ResponseHandler {
   #abort: (() => void) | null = null;
   #head: ResponseHead | null = null;
   #body: BoundedBuffer | null = null;
-  /** Whether the first characters of a body, other than white space, tell if it is HTML, and nothing else of it is needed. */
+  /** Whether the body is read only up to its first character that is not white space, which shows whether it is HTML. */
   #isStartEnough = false;
 
   constructor(consumer: Consumer, done: Done, maxBytes: number | null, timeoutMs: number) {
