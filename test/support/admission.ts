@@ -100,7 +100,8 @@ const streaming =
     const begun = await Promise.race([response, fixture.arrived(id)]);
     if (!begun) return { ...visit, outcome: "in" };
     if (begun.statusCode !== 200) return { ...visit, outcome: await outcomeOf(begun) };
-    await new Promise<void>((resolve) => begun.once("readable", resolve));
+    // The stream of a draining gateway ends without data.
+    await new Promise<void>((resolve) => begun.once("readable", resolve).once("end", resolve));
     if (use !== "slow") begun.resume();
     return { ...visit, outcome: "in" };
   };
