@@ -4,13 +4,13 @@ let lastTick: Promise<void> = Promise.resolve();
 export const yieldToEventLoop = (): Promise<void> =>
   (lastTick = lastTick.then(() => new Promise((resolve) => void setImmediate(resolve))));
 
-/** Time in milliseconds after which `inLaterTick` leaves further work to the next tick. */
-const WORK_SLICE_MS = 3;
+/** Duration of work that may share a tick, in milliseconds. Work that belongs to no operation yields to the event loop after this time. */
+export const SHARED_TICK_MS = 3;
 
 const waiting: (() => void)[] = [];
 
 function runWaiting(): void {
-  const until = performance.now() + WORK_SLICE_MS;
+  const until = performance.now() + SHARED_TICK_MS;
   do waiting.shift()?.();
   while (waiting.length > 0 && performance.now() < until);
   if (waiting.length > 0) setImmediate(runWaiting);

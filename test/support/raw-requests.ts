@@ -56,3 +56,15 @@ export const operationsIn = (logged: string) =>
   [...logged.matchAll(/^.*"msg":"operation".*$/gm)].map(
     ([line]) => JSON.parse(line) as Record<string, unknown>,
   );
+
+/** The response headers that pages of allowed origins can read, in alphabetical order. */
+export const READABLE_HEADERS = [
+  "accept-ranges",
+  "content-disposition",
+  "content-length",
+  "content-range",
+  "etag",
+  "retry-after",
+  "x-request-id",
+  "x-total-count",
+];

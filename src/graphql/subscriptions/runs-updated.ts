@@ -4,7 +4,7 @@ import { readSlice, type SliceRequest } from "../../rest/session/pagination.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { List } from "../../rest/session/page-reader.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
-import { yieldToEventLoop } from "../../util/event-loop.ts";
+import { SHARED_TICK_MS, yieldToEventLoop } from "../../util/event-loop.ts";
 import { arg, root } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
@@ -60,16 +60,13 @@ const watchedArgs = {
   }),
 };
 
-/** Time in milliseconds after which a scan yields to the event loop. */
-const SCAN_SLICE_MS = 3;
-
 /** Finds the matching rows in time slices. Does not use the scheduler, because a poll belongs to no single operation. */
 async function findIn(rows: readonly RunnableRecord[], isMatch: IsMatch): Promise<readonly number[]> {
   await yieldToEventLoop();
   const task = findMatching(rows, isMatch);
   for (let [step, begun] = [task.next(), performance.now()]; ; step = task.next()) {
     if (step.done) return step.value;
-    if (performance.now() - begun < SCAN_SLICE_MS) continue;
+    if (performance.now() - begun < SHARED_TICK_MS) continue;
     await yieldToEventLoop();
     begun = performance.now();
   }

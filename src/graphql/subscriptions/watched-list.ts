@@ -4,7 +4,7 @@ import { millisecondsOf } from "../../rest/api/record.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pagination.ts";
 import { type RunStatus, statusOf } from "../types/status.ts";
-import { yieldToEventLoop } from "../../util/event-loop.ts";
+import { SHARED_TICK_MS, yieldToEventLoop } from "../../util/event-loop.ts";
 import { latestOf, type Update, updateOf, type UpdateReason } from "./events.ts";
 
 /* The state of a polled list of runs, including the runs that have left it, and the events that follow from a state for one subscriber. */
@@ -59,9 +59,6 @@ export interface Watched {
  */
 const MAX_LEFT_ROWS = 500;
 
-/** Time in milliseconds after which comparing rows yields to the event loop. */
-const COMPARE_SLICE_MS = 3;
-
 /** Estimated memory of a state, in bytes. */
 export function bytesOfList({ rows, leaving, left }: ListState): number {
   let bytes = 0;
@@ -93,7 +90,7 @@ async function listedAfter(
   for (const item of page.items) {
     if (performance.now() >= sliceEnd) {
       await yieldToEventLoop();
-      sliceEnd = performance.now() + COMPARE_SLICE_MS;
+      sliceEnd = performance.now() + SHARED_TICK_MS;
     }
     const id = `${item.id}`;
     const last = before?.rows.get(id) ?? before?.leaving.get(id);
